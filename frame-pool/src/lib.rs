@@ -1,0 +1,1 @@
+//! Payloads of routed frames: best fit, bounded, one owner at a time.

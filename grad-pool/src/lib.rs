@@ -1,0 +1,1 @@
+//! Gradient arrays recycled within one backward sweep, over a bounded shared pool.

@@ -1,0 +1,1 @@
+//! Retention policies, shelves and exact accounts for buffer pools.

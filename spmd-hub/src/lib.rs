@@ -1,0 +1,1 @@
+//! One program on many ranks, as threads or processes in a star, with routed frames and collectives.

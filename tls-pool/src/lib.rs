@@ -1,0 +1,1 @@
+//! Scratch buffers recycled per thread, for any plain-old-data element.
