@@ -1,0 +1,215 @@
+//! The question every pool asks: what becomes of a buffer that comes back?
+//!
+//! [`Retention`] is the whole interface between mechanism and policy. The mechanism hands over
+//! numbers ([`Offer`], [`Held`]) and acts on a [`Verdict`]; a policy never sees a buffer, a lock,
+//! a thread or a clock. One policy is one file below this module.
+//!
+//! - A policy cannot make the accounts wrong: it only advises, and [`Shelf`](crate::Shelf) counts.
+//! - A policy cannot loop: each [`Verdict::MakeRoom`] removes one buffer, and on an empty shelf it
+//!   is a refusal.
+
+mod bounded;
+mod unpooled;
+
+pub use bounded::{Bounded, WhenFull};
+pub use unpooled::Unpooled;
+
+/// One returned buffer and the class it belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Offer {
+    /// Capacity of the buffer, in bytes, measured now that it is back.
+    pub bytes: usize,
+    /// Buffers of its class that the pool holds already.
+    pub class_buffers: usize,
+    /// Bytes of capacity in those.
+    pub class_bytes: usize,
+}
+
+impl Offer {
+    /// Describes a buffer of `bytes` whose class holds nothing yet.
+    #[must_use]
+    pub const fn of(bytes: usize) -> Self {
+        Self {
+            bytes,
+            class_buffers: 0,
+            class_bytes: 0,
+        }
+    }
+}
+
+/// What a pool holds at the moment of the question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Held {
+    /// Buffers retained.
+    pub buffers: usize,
+    /// Bytes of capacity in those.
+    pub bytes: usize,
+    /// Classes with at least one buffer.
+    pub classes: usize,
+}
+
+/// A policy's answer on one returned buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Retain it for the next borrower.
+    Keep,
+    /// Free it, and count why. A refusal is a miss later and never an error.
+    Refuse(Refusal),
+    /// Evict one buffer of the least recently used class, then ask again. On an empty pool this
+    /// is a refusal.
+    MakeRoom,
+}
+
+/// Why a returned buffer was not retained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// It is over the ceiling of one buffer.
+    BufferTooLarge,
+    /// Its class holds as much as it may.
+    ClassFull,
+    /// The pool holds as much as it may.
+    PoolFull,
+    /// It would begin a class, and there are as many as there may be.
+    TooManyClasses,
+    /// The policy retains nothing.
+    Unpooled,
+    /// The pool is switched off, or was cleared while the buffer was out.
+    SwitchedOff,
+    /// The shelf is gone: its thread is ending or its pool was dropped.
+    Closed,
+    /// A reason of a user's own policy.
+    Other,
+}
+
+impl Refusal {
+    /// Every reason, in the order of [`Stats::refused`](crate::Stats::refused).
+    pub const ALL: [Self; 8] = [
+        Self::BufferTooLarge,
+        Self::ClassFull,
+        Self::PoolFull,
+        Self::TooManyClasses,
+        Self::Unpooled,
+        Self::SwitchedOff,
+        Self::Closed,
+        Self::Other,
+    ];
+
+    /// A few words for a table.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::BufferTooLarge => "buffer too large",
+            Self::ClassFull => "class full",
+            Self::PoolFull => "pool full",
+            Self::TooManyClasses => "too many classes",
+            Self::Unpooled => "unpooled",
+            Self::SwitchedOff => "switched off",
+            Self::Closed => "closed",
+            Self::Other => "other",
+        }
+    }
+
+    /// The index of this reason in [`ALL`](Self::ALL).
+    pub(crate) const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// Rules on every buffer that comes back to a pool.
+///
+/// Implementors see sizes only. The pool calls these methods under its own lock or in its own
+/// thread, so an implementation must not block. Dispatch is static where the pool's type names
+/// the policy, and dynamic with `Box<dyn Retention + Send>`.
+///
+/// # Examples
+///
+/// A policy of one's own. It keeps buffers only while the whole pool stays
+/// within a number of memory pages:
+///
+/// ```
+/// use pool_core::{Held, Offer, Refusal, Retention, Verdict};
+///
+/// #[derive(Clone, Debug)]
+/// struct Pages {
+///     limit: usize,
+/// }
+///
+/// impl Retention for Pages {
+///     fn rule(&mut self, offer: Offer, held: Held) -> Verdict {
+///         let free = (self.limit * 4096).saturating_sub(held.bytes);
+///         if offer.bytes <= free { Verdict::Keep } else { Verdict::Refuse(Refusal::PoolFull) }
+///     }
+/// }
+///
+/// let mut pages = Pages { limit: 2 };
+/// assert_eq!(pages.rule(Offer::of(8192), Held::default()), Verdict::Keep);
+/// ```
+pub trait Retention {
+    /// Rules on one returned buffer, given what the pool holds already.
+    fn rule(&mut self, offer: Offer, held: Held) -> Verdict;
+
+    /// Says whether a request for `bytes` may ride the pool at all.
+    ///
+    /// A request that may not is an ordinary allocation, and its return an ordinary drop; it
+    /// counts as [`bypassed`](crate::Stats::bypassed), neither hit nor miss.
+    fn admit(&self, bytes: usize) -> bool {
+        let _ = bytes;
+        true
+    }
+
+    /// Notes that a borrower wanted `bytes` and got a retained buffer.
+    fn on_hit(&mut self, bytes: usize) {
+        let _ = bytes;
+    }
+
+    /// Notes that a borrower wanted `bytes` and the pool had nothing that fits.
+    fn on_miss(&mut self, bytes: usize) {
+        let _ = bytes;
+    }
+}
+
+impl<R: Retention + ?Sized> Retention for Box<R> {
+    fn rule(&mut self, offer: Offer, held: Held) -> Verdict {
+        (**self).rule(offer, held)
+    }
+
+    fn admit(&self, bytes: usize) -> bool {
+        (**self).admit(bytes)
+    }
+
+    fn on_hit(&mut self, bytes: usize) {
+        (**self).on_hit(bytes);
+    }
+
+    fn on_miss(&mut self, bytes: usize) {
+        (**self).on_miss(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_refusal_has_its_own_place_in_the_list() {
+        for (index, reason) in Refusal::ALL.into_iter().enumerate() {
+            assert_eq!(reason.index(), index, "{reason:?}");
+        }
+    }
+
+    #[test]
+    fn a_policy_behind_a_box_answers_as_itself() {
+        let mut boxed: Box<dyn Retention + Send> = Box::new(Unpooled);
+        assert_eq!(
+            boxed.rule(Offer::of(1), Held::default()),
+            Verdict::Refuse(Refusal::Unpooled)
+        );
+        assert!(
+            !boxed.admit(1),
+            "the default of `admit` must not hide the policy's own"
+        );
+    }
+}

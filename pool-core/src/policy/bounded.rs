@@ -1,0 +1,212 @@
+//! Bounds by count and by bytes: on one buffer, on one class, on the whole pool.
+//!
+//! The first bound that a buffer would break refuses it, and nothing is evicted. A pool under this
+//! policy that was filled with sizes nobody asks for any more therefore stays full of them until
+//! it is cleared, unless [`when_full`](Bounded::when_full) says [`WhenFull::Evict`].
+//!
+//! Bounds hold because each is checked by subtraction from the limit, which cannot wrap, against
+//! accounts that the shelf keeps under the same lock.
+
+use super::{Held, Offer, Refusal, Retention, Verdict};
+
+/// Keeps what fits within named limits.
+///
+/// # Examples
+///
+/// ```
+/// use pool_core::Bounded;
+///
+/// let limits = Bounded { buffer_bytes: 1 << 20, pool_buffers: 32, ..Bounded::UNLIMITED };
+/// assert_eq!(limits.class_buffers, usize::MAX);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounded {
+    /// Ceiling of one buffer, in bytes of capacity. Larger requests bypass the pool.
+    pub buffer_bytes: usize,
+    /// Buffers of one class.
+    pub class_buffers: usize,
+    /// Bytes of capacity of one class.
+    pub class_bytes: usize,
+    /// Buffers of the whole pool.
+    pub pool_buffers: usize,
+    /// Bytes of capacity of the whole pool.
+    pub pool_bytes: usize,
+    /// Classes with at least one buffer.
+    pub classes: usize,
+    /// What a full pool does with one more buffer of a class that is not full.
+    pub when_full: WhenFull,
+}
+
+/// What a pool at one of its pool-wide bounds does with one more buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WhenFull {
+    /// Refuses it.
+    #[default]
+    Refuse,
+    /// Evicts from the least recently used class until it fits.
+    Evict,
+}
+
+impl Bounded {
+    /// No bound at all; the start of a struct update.
+    pub const UNLIMITED: Self = Self {
+        buffer_bytes: usize::MAX,
+        class_buffers: usize::MAX,
+        class_bytes: usize::MAX,
+        pool_buffers: usize::MAX,
+        pool_bytes: usize::MAX,
+        classes: usize::MAX,
+        when_full: WhenFull::Refuse,
+    };
+
+    /// The answer to an offer that a pool-wide bound stands against.
+    fn full(&self, reason: Refusal) -> Verdict {
+        match self.when_full {
+            WhenFull::Refuse => Verdict::Refuse(reason),
+            WhenFull::Evict => Verdict::MakeRoom,
+        }
+    }
+}
+
+impl Retention for Bounded {
+    fn rule(&mut self, offer: Offer, held: Held) -> Verdict {
+        // First the bounds that no eviction can help with.
+        if offer.bytes > self.buffer_bytes || offer.bytes > self.pool_bytes {
+            return Verdict::Refuse(Refusal::BufferTooLarge);
+        }
+        if self.pool_buffers == 0 || self.classes == 0 {
+            return Verdict::Refuse(Refusal::PoolFull);
+        }
+        if offer.class_buffers >= self.class_buffers
+            || offer.bytes > self.class_bytes.saturating_sub(offer.class_bytes)
+        {
+            return Verdict::Refuse(Refusal::ClassFull);
+        }
+        if held.buffers >= self.pool_buffers
+            || offer.bytes > self.pool_bytes.saturating_sub(held.bytes)
+        {
+            return self.full(Refusal::PoolFull);
+        }
+        if offer.class_buffers == 0 && held.classes >= self.classes {
+            return self.full(Refusal::TooManyClasses);
+        }
+        Verdict::Keep
+    }
+
+    fn admit(&self, bytes: usize) -> bool {
+        bytes <= self.buffer_bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEEP: Verdict = Verdict::Keep;
+
+    fn offer(bytes: usize, class_buffers: usize, class_bytes: usize) -> Offer {
+        Offer {
+            bytes,
+            class_buffers,
+            class_bytes,
+        }
+    }
+
+    fn held(buffers: usize, bytes: usize, classes: usize) -> Held {
+        Held {
+            buffers,
+            bytes,
+            classes,
+        }
+    }
+
+    #[test]
+    fn each_bound_holds_to_the_last_unit() {
+        let refuse = Verdict::Refuse;
+        let all = Bounded::UNLIMITED;
+
+        let mut one = Bounded {
+            buffer_bytes: 8,
+            ..all
+        };
+        assert_eq!(one.rule(offer(8, 0, 0), held(0, 0, 0)), KEEP);
+        assert_eq!(
+            one.rule(offer(9, 0, 0), held(0, 0, 0)),
+            refuse(Refusal::BufferTooLarge)
+        );
+        assert!(one.admit(8) && !one.admit(9));
+
+        let mut class = Bounded {
+            class_buffers: 2,
+            ..all
+        };
+        assert_eq!(class.rule(offer(8, 1, 8), held(1, 8, 1)), KEEP);
+        assert_eq!(
+            class.rule(offer(8, 2, 16), held(2, 16, 1)),
+            refuse(Refusal::ClassFull)
+        );
+
+        let mut class = Bounded {
+            class_bytes: 16,
+            ..all
+        };
+        assert_eq!(class.rule(offer(8, 1, 8), held(1, 8, 1)), KEEP);
+        assert_eq!(
+            class.rule(offer(9, 1, 8), held(1, 8, 1)),
+            refuse(Refusal::ClassFull)
+        );
+
+        let mut pool = Bounded {
+            pool_buffers: 2,
+            ..all
+        };
+        assert_eq!(pool.rule(offer(8, 0, 0), held(1, 8, 1)), KEEP);
+        assert_eq!(
+            pool.rule(offer(8, 0, 0), held(2, 8, 1)),
+            refuse(Refusal::PoolFull)
+        );
+
+        let mut pool = Bounded {
+            pool_bytes: 16,
+            ..all
+        };
+        assert_eq!(pool.rule(offer(8, 0, 0), held(1, 8, 1)), KEEP);
+        assert_eq!(
+            pool.rule(offer(9, 0, 0), held(1, 8, 1)),
+            refuse(Refusal::PoolFull)
+        );
+
+        let mut classes = Bounded { classes: 1, ..all };
+        assert_eq!(classes.rule(offer(8, 1, 8), held(1, 8, 1)), KEEP);
+        assert_eq!(
+            classes.rule(offer(8, 0, 0), held(1, 8, 1)),
+            refuse(Refusal::TooManyClasses)
+        );
+    }
+
+    #[test]
+    fn an_evicting_bound_never_empties_the_pool_for_a_buffer_that_can_not_fit() {
+        let mut evicting = Bounded {
+            pool_bytes: 16,
+            when_full: WhenFull::Evict,
+            ..Bounded::UNLIMITED
+        };
+        assert_eq!(
+            evicting.rule(offer(9, 0, 0), held(1, 8, 1)),
+            Verdict::MakeRoom
+        );
+        assert_eq!(
+            evicting.rule(offer(17, 0, 0), held(1, 8, 1)),
+            Verdict::Refuse(Refusal::BufferTooLarge)
+        );
+        let mut nothing = Bounded {
+            pool_buffers: 0,
+            when_full: WhenFull::Evict,
+            ..Bounded::UNLIMITED
+        };
+        assert_eq!(
+            nothing.rule(offer(1, 0, 0), held(0, 0, 0)),
+            Verdict::Refuse(Refusal::PoolFull)
+        );
+    }
+}

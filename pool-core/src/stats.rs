@@ -1,0 +1,392 @@
+//! What a pool did and holds: plain data, and the counters it is read from.
+//!
+//! [`Counters`] has one writer at a time, the thread that owns the shelf or holds its lock, so a
+//! count is a relaxed load and a relaxed store: no atomic read-modify-write on a hot path. Reading
+//! takes no lock and stops nobody. The exception is [`Counters::detach`], which happens outside
+//! the lock and is rare.
+//!
+//! At a quiet moment, when no call into the pool is under way, these hold, summed over its
+//! shelves:
+//!
+//! - hits + misses = returns + detached + buffers that are out;
+//! - returns + adopted = kept + refused;
+//! - kept = hits + evicted + cleared + held buffers.
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign};
+
+use crate::policy::Refusal;
+use crate::sync::atomic::{AtomicU64, Ordering};
+
+/// Declares the fields once, for the plain struct and for its atomic twin.
+macro_rules! statistics {
+    ($($(#[doc = $doc:literal])* $field:ident,)*) => {
+        /// Statistics of a pool, of one of its shelves, or a sum of either.
+        ///
+        /// Sums add every field. The high-water marks of several shelves need not have been
+        /// reached at the same moment, so their sum is an upper bound of the joint mark.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// use pool_core::Stats;
+        ///
+        /// let stats = Stats { hits: 99, misses: 1, ..Stats::default() };
+        /// assert_eq!(stats.hit_rate(), Some(0.99));
+        /// ```
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        pub struct Stats {
+            $($(#[doc = $doc])* pub $field: u64,)*
+            /// Returned buffers that were not retained, by reason, in the order of
+            /// [`Refusal::ALL`].
+            pub refused: [u64; Refusal::ALL.len()],
+        }
+
+        /// The counters of one shelf: one writer at a time, any number of readers.
+        #[derive(Debug, Default)]
+        pub struct Counters {
+            $($field: AtomicU64,)*
+            refused: [AtomicU64; Refusal::ALL.len()],
+        }
+
+        impl Counters {
+            /// Reads all counters, each by itself, without stopping the writer.
+            #[must_use]
+            pub fn snapshot(&self) -> Stats {
+                Stats {
+                    $($field: read(&self.$field),)*
+                    refused: std::array::from_fn(|reason| read(&self.refused[reason])),
+                }
+            }
+        }
+
+        impl AddAssign for Stats {
+            fn add_assign(&mut self, other: Self) {
+                $(self.$field += other.$field;)*
+                for (sum, more) in self.refused.iter_mut().zip(other.refused) {
+                    *sum += more;
+                }
+            }
+        }
+
+        impl Stats {
+            /// What happened since `earlier`: counts are differences; what is held and the
+            /// high-water marks are those of `self`.
+            #[must_use]
+            pub fn since(&self, earlier: &Self) -> Self {
+                let mut since = Self {
+                    $($field: self.$field.saturating_sub(earlier.$field),)*
+                    refused: std::array::from_fn(|reason| {
+                        self.refused[reason].saturating_sub(earlier.refused[reason])
+                    }),
+                };
+                since.held_buffers = self.held_buffers;
+                since.held_bytes = self.held_bytes;
+                since.classes = self.classes;
+                since.peak_buffers = self.peak_buffers;
+                since.peak_bytes = self.peak_bytes;
+                since
+            }
+        }
+    };
+}
+
+statistics! {
+    /// Requests served by a retained buffer.
+    hits,
+    /// Requests that rode the pool and found nothing that fits.
+    misses,
+    /// Requests that did not ride the pool: not admitted, or the pool was off.
+    bypassed,
+    /// Buffers that came back, kept or refused.
+    returns,
+    /// Buffers that came back and were retained.
+    kept,
+    /// Buffers that left the pool's care for good.
+    detached,
+    /// Buffers given to the pool that it had not handed out.
+    adopted,
+    /// Retained buffers that a policy gave up for others.
+    evicted,
+    /// Retained buffers given up because the pool was cleared, switched off or closed.
+    cleared,
+    /// Bytes set to zero for borrowers.
+    zeroed_bytes,
+    /// Buffers retained now.
+    held_buffers,
+    /// Bytes of capacity retained now.
+    held_bytes,
+    /// Classes with at least one retained buffer now.
+    classes,
+    /// Most buffers ever retained at once.
+    peak_buffers,
+    /// Most bytes of capacity ever retained at once.
+    peak_bytes,
+}
+
+fn read(counter: &AtomicU64) -> u64 {
+    counter.load(Ordering::Relaxed)
+}
+
+/// Adds to a counter that has no other writer.
+#[inline]
+fn bump(counter: &AtomicU64, by: u64) {
+    counter.store(read(counter) + by, Ordering::Relaxed);
+}
+
+impl Counters {
+    /// Counts a request served by a retained buffer.
+    #[inline]
+    pub(crate) fn hit(&self) {
+        bump(&self.hits, 1);
+    }
+
+    /// Counts a request that found nothing.
+    #[inline]
+    pub(crate) fn miss(&self) {
+        bump(&self.misses, 1);
+    }
+
+    /// Counts a buffer that came back.
+    #[inline]
+    pub(crate) fn returned(&self) {
+        bump(&self.returns, 1);
+    }
+
+    /// Counts a returned buffer that was retained.
+    #[inline]
+    pub(crate) fn kept(&self) {
+        bump(&self.kept, 1);
+    }
+
+    /// Counts a buffer that the pool had not handed out.
+    pub(crate) fn adopted(&self) {
+        bump(&self.adopted, 1);
+    }
+
+    /// Counts a buffer that a front tier had kept and this one refuses.
+    pub(crate) fn refuse_kept(&self, reason: Refusal) {
+        self.kept
+            .store(read(&self.kept).saturating_sub(1), Ordering::Relaxed);
+        self.refuse(reason);
+    }
+
+    /// Counts a retained buffer that made room for another.
+    pub(crate) fn evicted(&self) {
+        bump(&self.evicted, 1);
+    }
+
+    /// Counts retained buffers that were given up all at once.
+    pub(crate) fn cleared(&self, buffers: usize) {
+        bump(&self.cleared, buffers as u64);
+    }
+
+    /// Publishes what is held now, and raises the high-water marks.
+    #[inline]
+    pub(crate) fn hold(&self, buffers: usize, bytes: usize, classes: usize) {
+        let (buffers, bytes) = (buffers as u64, bytes as u64);
+        self.held_buffers.store(buffers, Ordering::Relaxed);
+        self.held_bytes.store(bytes, Ordering::Relaxed);
+        self.classes.store(classes as u64, Ordering::Relaxed);
+        if buffers > read(&self.peak_buffers) {
+            self.peak_buffers.store(buffers, Ordering::Relaxed);
+        }
+        if bytes > read(&self.peak_bytes) {
+            self.peak_bytes.store(bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// Counts a request that did not ride the pool. For the one writer.
+    #[inline]
+    pub fn bypass(&self) {
+        bump(&self.bypassed, 1);
+    }
+
+    /// Counts a returned buffer that never reached the shelf. For the one writer.
+    pub fn refuse_unseen(&self, reason: Refusal) {
+        self.returned();
+        self.refuse(reason);
+    }
+
+    /// Counts a refusal.
+    pub(crate) fn refuse(&self, reason: Refusal) {
+        bump(&self.refused[reason.index()], 1);
+    }
+
+    /// Counts bytes set to zero for a borrower. For the one writer.
+    #[inline]
+    pub fn zeroed(&self, bytes: usize) {
+        bump(&self.zeroed_bytes, bytes as u64);
+    }
+
+    /// Counts a buffer that left for good. From any thread, beside the one writer.
+    pub fn detach(&self) {
+        self.detached.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Adds what another, finished set of counters counted; what it held is not taken over.
+    /// For the one writer of both.
+    pub fn absorb(&self, other: &Stats) {
+        bump(&self.hits, other.hits);
+        bump(&self.misses, other.misses);
+        bump(&self.bypassed, other.bypassed);
+        bump(&self.returns, other.returns);
+        bump(&self.kept, other.kept);
+        self.detached.fetch_add(other.detached, Ordering::Relaxed);
+        bump(&self.adopted, other.adopted);
+        bump(&self.evicted, other.evicted);
+        bump(&self.cleared, other.cleared);
+        bump(&self.zeroed_bytes, other.zeroed_bytes);
+        for (sum, more) in self.refused.iter().zip(other.refused) {
+            bump(sum, more);
+        }
+    }
+}
+
+impl Stats {
+    /// Requests that rode the pool.
+    #[must_use]
+    pub fn acquires(&self) -> u64 {
+        self.hits + self.misses
+    }
+
+    /// Share of the requests that rode the pool and were served by a retained buffer; `None`
+    /// when there were none.
+    #[must_use]
+    pub fn hit_rate(&self) -> Option<f64> {
+        let acquires = self.acquires();
+        (acquires > 0).then(|| self.hits as f64 / acquires as f64)
+    }
+
+    /// Returned buffers that were not retained, whatever the reason.
+    #[must_use]
+    pub fn refusals(&self) -> u64 {
+        self.refused.iter().sum()
+    }
+
+    /// Returned buffers that were not retained for one `reason`.
+    #[must_use]
+    pub fn refused_for(&self, reason: Refusal) -> u64 {
+        self.refused[reason.index()]
+    }
+
+    /// Buffers handed out that have neither come back nor left for good.
+    #[must_use]
+    pub fn live(&self) -> u64 {
+        self.acquires().saturating_sub(self.returns + self.detached)
+    }
+}
+
+impl Add for Stats {
+    type Output = Self;
+
+    fn add(mut self, other: Self) -> Self {
+        self += other;
+        self
+    }
+}
+
+impl Sum for Stats {
+    fn sum<I: Iterator<Item = Self>>(stats: I) -> Self {
+        stats.fold(Self::default(), Add::add)
+    }
+}
+
+impl fmt::Display for Stats {
+    /// A table of two columns; reasons of refusal that did not occur are left out.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rate = self
+            .hit_rate()
+            .map_or_else(|| "-".into(), |rate| format!("{:.2} %", rate * 100.0));
+        writeln!(f, "{:<24}{:>14}", "hit rate", rate)?;
+        for (label, value) in [
+            ("hits", self.hits),
+            ("misses", self.misses),
+            ("bypassed", self.bypassed),
+            ("returns", self.returns),
+            ("kept", self.kept),
+            ("refused", self.refusals()),
+        ] {
+            writeln!(f, "{label:<24}{value:>14}")?;
+        }
+        for reason in Refusal::ALL {
+            let count = self.refused_for(reason);
+            if count > 0 {
+                writeln!(f, "  {:<22}{count:>14}", reason.label())?;
+            }
+        }
+        for (label, value) in [
+            ("detached", self.detached),
+            ("adopted", self.adopted),
+            ("evicted", self.evicted),
+            ("cleared", self.cleared),
+            ("bytes zeroed", self.zeroed_bytes),
+            ("buffers held", self.held_buffers),
+            ("bytes held", self.held_bytes),
+            ("classes held", self.classes),
+            ("most buffers held", self.peak_buffers),
+        ] {
+            writeln!(f, "{label:<24}{value:>14}")?;
+        }
+        write!(f, "{:<24}{:>14}", "most bytes held", self.peak_bytes)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_difference_of_two_moments_keeps_what_is_held() {
+        let earlier = Stats {
+            hits: 1,
+            held_bytes: 8,
+            peak_bytes: 16,
+            ..Stats::default()
+        };
+        let later = Stats {
+            hits: 4,
+            held_bytes: 2,
+            peak_bytes: 16,
+            ..Stats::default()
+        };
+        let since = later.since(&earlier);
+        assert_eq!((since.hits, since.held_bytes, since.peak_bytes), (3, 2, 16));
+    }
+
+    #[test]
+    fn a_sum_adds_every_field() {
+        let mut refused = [0; Refusal::ALL.len()];
+        refused[Refusal::Closed.index()] = 2;
+        let one = Stats {
+            hits: 1,
+            peak_bytes: 3,
+            refused,
+            ..Stats::default()
+        };
+        let sum: Stats = [one, one].into_iter().sum();
+        assert_eq!(
+            (sum.hits, sum.peak_bytes, sum.refused_for(Refusal::Closed)),
+            (2, 6, 4)
+        );
+    }
+
+    #[test]
+    fn the_table_names_the_reasons_that_occurred_and_no_others() {
+        let counters = Counters::default();
+        counters.refuse_unseen(Refusal::Closed);
+        let table = counters.snapshot().to_string();
+        assert!(
+            table.contains("closed") && !table.contains("class full"),
+            "{table}"
+        );
+        assert!(table.starts_with("hit rate"), "{table}");
+    }
+
+    #[test]
+    fn a_rate_without_requests_is_none_and_not_a_division_by_zero() {
+        assert_eq!(Stats::default().hit_rate(), None);
+    }
+}

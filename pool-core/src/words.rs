@@ -1,0 +1,147 @@
+//! A `Vec` of any plain-old-data element with its element type erased, at no copy.
+//!
+//! A pool that serves several element types keeps one kind of buffer. [`Words`] is a `Vec` of
+//! unsigned integers as wide as the element's alignment; bytemuck casts the same allocation there
+//! and back and checks that size and alignment allow it, so nothing here is unsafe.
+//!
+//! - The allocation is never resized or copied: a cast keeps the pointer, and length and capacity
+//!   in bytes.
+//! - What comes out has the layout that was asked for, or does not come out: [`Words::into_vec`]
+//!   gives the words back when they do not divide into such elements.
+//! - Elements aligned to more than 16 bytes have no integer to stand for them; [`Words::from_vec`]
+//!   gives such a `Vec` back, and its pool treats it as an ordinary allocation.
+
+use std::fmt;
+
+use bytemuck::{Pod, allocation::try_cast_vec};
+
+use crate::Buffer;
+
+/// A buffer whose element type was erased.
+pub struct Words(Repr);
+
+/// One kind of word for each alignment.
+enum Repr {
+    Align1(Vec<u8>),
+    Align2(Vec<u16>),
+    Align4(Vec<u32>),
+    Align8(Vec<u64>),
+    Align16(Vec<u128>),
+}
+
+impl Words {
+    /// Whether elements of type `T` can be erased: they have a size, and one of the alignments.
+    #[must_use]
+    pub const fn can_hold<T: Pod>() -> bool {
+        size_of::<T>() > 0 && align_of::<T>() <= 16
+    }
+
+    /// Erases the element type of `vec`.
+    ///
+    /// # Errors
+    ///
+    /// Gives `vec` back when its elements [can not be erased](Self::can_hold).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use pool_core::Words;
+    ///
+    /// let words = Words::from_vec(vec![1.0_f64, 2.0]).unwrap();
+    /// assert_eq!(words.into_vec::<f64>().unwrap(), [1.0, 2.0]);
+    /// ```
+    #[inline]
+    pub fn from_vec<T: Pod>(vec: Vec<T>) -> Result<Self, Vec<T>> {
+        if !Self::can_hold::<T>() {
+            return Err(vec);
+        }
+        let repr = match align_of::<T>() {
+            1 => try_cast_vec(vec).map(Repr::Align1),
+            2 => try_cast_vec(vec).map(Repr::Align2),
+            4 => try_cast_vec(vec).map(Repr::Align4),
+            8 => try_cast_vec(vec).map(Repr::Align8),
+            _ => try_cast_vec(vec).map(Repr::Align16),
+        };
+        repr.map(Self).map_err(|(_, vec)| vec)
+    }
+
+    /// Gives the allocation its element type back. Its length is what it had when it was erased.
+    ///
+    /// # Errors
+    ///
+    /// Gives the words back when their alignment is not that of `T`, or when length or capacity
+    /// are no whole number of `T`.
+    #[inline]
+    pub fn into_vec<T: Pod>(self) -> Result<Vec<T>, Self> {
+        match self.0 {
+            Repr::Align1(vec) => try_cast_vec(vec).map_err(|(_, vec)| Self(Repr::Align1(vec))),
+            Repr::Align2(vec) => try_cast_vec(vec).map_err(|(_, vec)| Self(Repr::Align2(vec))),
+            Repr::Align4(vec) => try_cast_vec(vec).map_err(|(_, vec)| Self(Repr::Align4(vec))),
+            Repr::Align8(vec) => try_cast_vec(vec).map_err(|(_, vec)| Self(Repr::Align8(vec))),
+            Repr::Align16(vec) => try_cast_vec(vec).map_err(|(_, vec)| Self(Repr::Align16(vec))),
+        }
+    }
+}
+
+impl Buffer for Words {
+    #[inline]
+    fn bytes(&self) -> usize {
+        match &self.0 {
+            Repr::Align1(vec) => vec.bytes(),
+            Repr::Align2(vec) => vec.bytes(),
+            Repr::Align4(vec) => vec.bytes(),
+            Repr::Align8(vec) => vec.bytes(),
+            Repr::Align16(vec) => vec.bytes(),
+        }
+    }
+}
+
+impl fmt::Debug for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Words")
+            .field("bytes", &self.bytes())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sends `vec` through [`Words`] and checks that the same allocation comes back.
+    fn round_trip<T: Pod + PartialEq + fmt::Debug>(vec: Vec<T>) {
+        let (pointer, capacity, copy) = (vec.as_ptr(), vec.capacity(), vec.clone());
+        let words = Words::from_vec(vec).unwrap();
+        assert_eq!(words.bytes(), capacity * size_of::<T>());
+        let back = words.into_vec::<T>().unwrap();
+        assert_eq!((back.as_ptr(), back.capacity()), (pointer, capacity));
+        assert_eq!(back, copy);
+    }
+
+    #[test]
+    fn every_alignment_comes_back_as_the_same_allocation() {
+        round_trip(vec![1_u8, 2, 3]);
+        round_trip(vec![1_u16, 2, 3]);
+        round_trip(vec![1.0_f32, 2.0, 3.0]);
+        round_trip(vec![1.0_f64, 2.0, 3.0]);
+        round_trip(vec![[1.0_f64, 2.0], [3.0, 4.0]]);
+        round_trip(vec![[1_u8; 3]; 5]);
+        round_trip(vec![1_u128, 2, 3]);
+        let mut roomy = Vec::with_capacity(100);
+        roomy.push([7_u32; 3]);
+        round_trip(roomy);
+    }
+
+    #[test]
+    fn words_that_do_not_divide_into_elements_are_given_back() {
+        let words = Words::from_vec(vec![1.0_f64; 3]).unwrap();
+        let words = words.into_vec::<[f64; 2]>().unwrap_err();
+        let words = words.into_vec::<f32>().unwrap_err();
+        assert_eq!(words.into_vec::<f64>().unwrap(), [1.0; 3]);
+    }
+
+    #[test]
+    fn elements_without_a_size_are_given_back() {
+        assert_eq!(Words::from_vec(vec![(); 3]).unwrap_err().len(), 3);
+    }
+}
