@@ -11,7 +11,7 @@
 //! - A buffer is accounted at its capacity when it came back: the size is stored beside it, so
 //!   nothing is measured twice.
 //! - A hit allocates nothing: a class that ran empty keeps its stack and its place in the index.
-//! - Empty classes leave nothing behind for long: beyond [`EMPTY_CLASSES`] of them, all are
+//! - Empty classes leave nothing behind for long: beyond `EMPTY_CLASSES` of them, all are
 //!   dropped at once, so the work per return stays constant on average.
 //! - Last in, first out within a class: the buffer whose memory is warmest is lent first.
 
