@@ -189,11 +189,11 @@ where
     /// Gives the buffer back, uncounted: it is to be offered to the tier behind.
     #[inline]
     pub fn try_keep(&mut self, key: K, buffer: B) -> Result<(), B> {
-        let bytes = buffer.bytes();
-        if self.rule(key, bytes) != Verdict::Keep {
+        let (slot, bytes) = (self.fit.slot_of(&key), buffer.bytes());
+        if self.rule(slot, bytes) != Verdict::Keep {
             return Err(buffer);
         }
-        self.push(key, buffer, bytes);
+        self.push(slot, key, buffer, bytes);
         self.counters.returned();
         self.counters.kept();
         self.publish();
@@ -216,12 +216,13 @@ where
         on_keep: impl Fn(&Counters),
         on_refuse: impl Fn(&Counters, Refusal),
     ) -> Discarded<B> {
-        let bytes = buffer.bytes();
+        // Evicting unlists no class, so the slot stays right.
+        let (slot, bytes) = (self.fit.slot_of(&key), buffer.bytes());
         let mut evicted = Vec::new();
         let refused = loop {
-            let reason = match self.rule(key, bytes) {
+            let reason = match self.rule(slot, bytes) {
                 Verdict::Keep => {
-                    self.push(key, buffer, bytes);
+                    self.push(slot, key, buffer, bytes);
                     on_keep(&self.counters);
                     break None;
                 }
@@ -270,15 +271,12 @@ where
             })
     }
 
-    /// Asks the policy about a buffer of class `key`.
+    /// Asks the policy about a buffer whose class is listed under `slot`, if at all.
     #[inline]
-    fn rule(&mut self, key: K, bytes: usize) -> Verdict {
-        let slot = self
-            .fit
-            .slot_of(&key)
-            .and_then(|slot| self.slots[slot].as_ref());
+    fn rule(&mut self, slot: Option<usize>, bytes: usize) -> Verdict {
+        let class = slot.and_then(|slot| self.slots[slot].as_ref());
         let (class_buffers, class_bytes) =
-            slot.map_or((0, 0), |slot| (slot.stack.len(), slot.bytes));
+            class.map_or((0, 0), |class| (class.stack.len(), class.bytes));
         self.policy.rule(
             Offer {
                 bytes,
@@ -289,10 +287,10 @@ where
         )
     }
 
-    /// Puts a buffer on its class's stack.
+    /// Puts a buffer on the stack of its class, which is listed first if it is new.
     #[inline]
-    fn push(&mut self, key: K, buffer: B, bytes: usize) {
-        let slot = self.fit.slot_of(&key).unwrap_or_else(|| self.open(key));
+    fn push(&mut self, slot: Option<usize>, key: K, buffer: B, bytes: usize) {
+        let slot = slot.unwrap_or_else(|| self.open(key));
         self.touch(slot);
         let Some(class) = self.slots[slot].as_mut() else {
             unreachable!("a listed slot exists")
