@@ -1,0 +1,225 @@
+//! The pool: handles, presets, the switch, and the doors that lend.
+//!
+//! A [`FramePool`] is a handle; clones share one pool. Frames hold the shared state too, so that
+//! they can come home after the last handle is gone; the pool is then off, holds nothing and frees
+//! them.
+//!
+//! A new buffer is exactly as long as the request: best fit lets nearby lengths share already, and a
+//! rounded buffer could pass the ceiling that its request kept to.
+
+use std::fmt;
+use std::io::{self, Read};
+use std::sync::{Arc, OnceLock};
+
+use pool_core::{BestFit, Bounded, Retention, Stats, WhenFull};
+
+use crate::frame::Frame;
+use crate::home::{Home, Lent};
+use crate::read;
+
+/// A pool of payload buffers, shared by its clones.
+///
+/// # Examples
+///
+/// ```
+/// use frame_pool::{Bounded, FramePool};
+///
+/// // At most a mebibyte in all, whatever the number of buffers.
+/// let pool = FramePool::new(Bounded { pool_bytes: 1 << 20, ..Bounded::UNLIMITED });
+/// drop(pool.take(1 << 20));
+/// assert_eq!(pool.stats().held_bytes, 1 << 20);
+/// drop(pool.take(100)); // a miss: the large buffer would waste too much
+/// assert_eq!(pool.stats().held_bytes, 1 << 20);
+/// ```
+pub struct FramePool<P: Retention = Bounded>(Arc<Owner<P>>);
+
+/// What the handles share and the frames do not: dropped with the last handle.
+struct Owner<P: Retention>(Arc<Home<P>>);
+
+impl<P: Retention> Drop for Owner<P> {
+    fn drop(&mut self) {
+        // Frees what is held now, and each frame that is still out when it comes back.
+        self.0.set_enabled(false);
+    }
+}
+
+impl FramePool {
+    /// A request is served by a buffer of up to this many times its length, unless
+    /// [`with_fit`](Self::with_fit) says otherwise.
+    pub const WASTE: usize = 4;
+
+    /// The limits of the default pool: 64 MiB in all, 16 MiB in one buffer, 1024 buffers of at most
+    /// 256 capacities. When full, the capacities used least recently make room, so that yesterday's
+    /// lengths do not keep today's out.
+    pub const LIMITS: Bounded = Bounded {
+        buffer_bytes: 16 << 20,
+        pool_buffers: 1024,
+        pool_bytes: 64 << 20,
+        classes: 256,
+        when_full: WhenFull::Evict,
+        ..Bounded::UNLIMITED
+    };
+
+    /// Makes a pool with tight limits: 32 buffers of up to 1 MiB, and no eviction.
+    ///
+    /// A burst of 32 tiny frames fills it until it is [cleared](Self::clear); the
+    /// [default](Self::LIMITS) recovers by itself.
+    #[must_use]
+    pub fn conservative() -> Self {
+        Self::new(Bounded {
+            buffer_bytes: 1 << 20,
+            pool_buffers: 32,
+            ..Bounded::UNLIMITED
+        })
+    }
+
+    /// The pool of the whole process, made on first use within the [default limits](Self::LIMITS).
+    #[must_use]
+    pub fn global() -> &'static Self {
+        static GLOBAL: OnceLock<FramePool> = OnceLock::new();
+        GLOBAL.get_or_init(Self::default)
+    }
+}
+
+impl Default for FramePool {
+    /// Makes a pool within [`FramePool::LIMITS`].
+    fn default() -> Self {
+        Self::new(Self::LIMITS)
+    }
+}
+
+impl<P: Retention> FramePool<P> {
+    /// Makes an empty pool under `policy`, with a waste factor of [`FramePool::WASTE`].
+    #[must_use]
+    pub fn new(policy: P) -> Self {
+        Self::with_fit(policy, BestFit::within(FramePool::WASTE))
+    }
+
+    /// Makes an empty pool under `policy` whose requests find buffers by `fit`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use frame_pool::{BestFit, FramePool};
+    ///
+    /// let exact = FramePool::with_fit(FramePool::LIMITS, BestFit::within(1));
+    /// drop(exact.take(100));
+    /// drop(exact.take(99));
+    /// assert_eq!(exact.stats().hits, 0);
+    /// ```
+    #[must_use]
+    pub fn with_fit(policy: P, fit: BestFit) -> Self {
+        Self(Arc::new(Owner(Arc::new(Home::new(policy, fit)))))
+    }
+
+    /// Lends `len` bytes whose contents are unspecified: zeros, or what an earlier borrower left.
+    ///
+    /// In builds with debug assertions they read 0xFF, so that a reader of what it did not write
+    /// is caught. An empty frame never touches the pool.
+    ///
+    /// # Panics
+    ///
+    /// When `len` is above `isize::MAX`. [`Self::read_from`] is the door for lengths that a peer
+    /// announced.
+    #[inline]
+    pub fn take(&self, len: usize) -> Frame<P> {
+        let mut frame = self.lend(len);
+        if frame.len() < len {
+            frame.supply(|bytes| *bytes = vec![0; len]);
+        }
+        frame.poison();
+        frame
+    }
+
+    /// Lends a frame that holds a copy of `payload`.
+    #[inline]
+    pub fn copy_of(&self, payload: &[u8]) -> Frame<P> {
+        let mut frame = self.lend(payload.len());
+        if frame.len() < payload.len() {
+            frame.supply(|bytes| *bytes = payload.to_vec());
+        } else {
+            frame.copy_from_slice(payload);
+        }
+        frame
+    }
+
+    /// Lends a frame and reads exactly `len` bytes into it.
+    ///
+    /// Memory that the pool does not hold yet is allocated as the bytes arrive: at first
+    /// [`READ_STEP`](crate::READ_STEP) at most, then never more than twice what came. A header
+    /// that announces more than its sender delivers costs no more than that.
+    ///
+    /// # Errors
+    ///
+    /// [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) when the stream ends before `len` bytes,
+    /// [`OutOfMemory`](io::ErrorKind::OutOfMemory) when a buffer can not grow, and what the reader
+    /// reports. The buffer goes home in each case.
+    pub fn read_from<R: Read + ?Sized>(&self, reader: &mut R, len: usize) -> io::Result<Frame<P>> {
+        let mut frame = self.lend(len);
+        if frame.len() < len {
+            frame.supply(|bytes| read::grow(bytes, reader, len))?;
+        } else {
+            read::fill(&mut frame, reader)?;
+        }
+        Ok(frame)
+    }
+
+    /// Lends a retained buffer of `len` bytes, or an empty frame whose buffer is to be supplied.
+    #[inline]
+    fn lend(&self, len: usize) -> Frame<P> {
+        if len == 0 {
+            return Frame::new(Vec::new(), 0, None);
+        }
+        let home = &self.0.0;
+        match home.request(len) {
+            Lent::Hit(bytes, epoch) => Frame::new(bytes, len, Some((Arc::clone(home), epoch))),
+            Lent::Miss(epoch) => Frame::new(Vec::new(), 0, Some((Arc::clone(home), epoch))),
+            Lent::Aside => Frame::new(Vec::new(), 0, None),
+        }
+    }
+
+    /// Frees every retained buffer, and each frame that is out now when it comes back.
+    pub fn clear(&self) {
+        self.0.0.clear();
+    }
+
+    /// Turns recycling on or off, for every handle and thread at once.
+    ///
+    /// Off means plain allocation, which takes no lock. Turning it off frees what is retained; a
+    /// frame that was taken before is freed when it comes back, also if the pool is on again by
+    /// then. Such a return counts as refused for
+    /// [`Refusal::SwitchedOff`](crate::Refusal::SwitchedOff).
+    pub fn set_enabled(&self, on: bool) {
+        self.0.0.set_enabled(on);
+    }
+
+    /// Whether the pool recycles.
+    #[must_use]
+    pub fn is_enabled(&self) -> bool {
+        self.0.0.is_enabled()
+    }
+
+    /// Reads the statistics without stopping anybody.
+    ///
+    /// Each number is true by itself; together they fit when no call is under way.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.0.0.stats()
+    }
+}
+
+impl<P: Retention> Clone for FramePool<P> {
+    /// Makes another handle to the same pool.
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<P: Retention> fmt::Debug for FramePool<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FramePool")
+            .field("enabled", &self.is_enabled())
+            .field("stats", &self.stats())
+            .finish_non_exhaustive()
+    }
+}
