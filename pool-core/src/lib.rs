@@ -47,7 +47,10 @@ pub mod sync;
 pub mod words;
 
 pub use fit::{BestFit, Exact, Fit};
-pub use policy::{Bounded, Held, Offer, Refusal, Retention, Unpooled, Verdict, WhenFull};
+pub use policy::{
+    Both, Bounded, Budget, Capped, Decaying, Held, Offer, Refusal, Retention, Share, Unbounded,
+    Unpooled, Use, Verdict, WhenFull,
+};
 pub use shape::{ShapeError, elements};
 pub use shelf::{Buffer, Discarded, Found, Shelf};
 pub use stats::{Counters, Stats};

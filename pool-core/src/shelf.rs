@@ -19,7 +19,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::fit::Fit;
-use crate::policy::{Held, Offer, Refusal, Retention, Verdict};
+use crate::policy::{Held, Offer, Refusal, Retention, Use, Verdict};
 use crate::stats::Counters;
 
 /// Classes that may be listed while they hold nothing.
@@ -79,6 +79,10 @@ struct Slot<K, B> {
     bytes: usize,
     /// The shelf's clock at the last request or return.
     used: u64,
+    /// Fewest buffers on the stack since the policy's watch of this class began.
+    least: usize,
+    /// Rounds since then.
+    rounds: u32,
 }
 
 /// Returned buffers by class, under one policy.
@@ -242,6 +246,47 @@ where
         Discarded { refused, evicted }
     }
 
+    /// Ends a round: asks the policy about each class, and gives up what it says.
+    ///
+    /// What a round is, its caller knows: a sweep, a batch, a tick. Linear in the number of
+    /// classes and in what is given up.
+    pub fn end_round(&mut self) -> Discarded<B> {
+        let mut evicted = Vec::new();
+        for class in self
+            .slots
+            .iter_mut()
+            .flatten()
+            .filter(|class| !class.stack.is_empty())
+        {
+            class.rounds = class.rounds.saturating_add(1);
+            let (buffers, bytes) = (class.stack.len(), class.bytes);
+            let watched = Use {
+                buffers,
+                bytes,
+                idle: class.least,
+                rounds: class.rounds,
+            };
+            let Some(surplus) = self.policy.trim(watched) else {
+                continue;
+            };
+            for (buffer, bytes) in class.stack.drain(..surplus.min(buffers)) {
+                class.bytes -= bytes;
+                self.held.buffers -= 1;
+                self.held.bytes -= bytes;
+                self.policy.on_leave(bytes);
+                self.counters.evicted();
+                evicted.push(buffer);
+            }
+            self.held.classes -= usize::from(class.stack.is_empty());
+            (class.least, class.rounds) = (class.stack.len(), 0);
+        }
+        self.publish();
+        Discarded {
+            refused: None,
+            evicted,
+        }
+    }
+
     /// Gives up everything, and forgets every class.
     pub fn clear(&mut self) -> Discarded<B> {
         self.counters.cleared(self.held.buffers);
@@ -258,6 +303,9 @@ where
     pub fn drain(&mut self) -> impl Iterator<Item = (K, B)> + use<K, B, P, F> {
         for slot in self.slots.iter().flatten() {
             self.fit.remove(&slot.key);
+            slot.stack
+                .iter()
+                .for_each(|&(_, bytes)| self.policy.on_leave(bytes));
         }
         self.vacant.clear();
         self.held = Held::default();
@@ -307,10 +355,12 @@ where
     fn pop(&mut self, slot: usize) -> Option<B> {
         let class = self.slots[slot].as_mut()?;
         let (buffer, bytes) = class.stack.pop()?;
+        class.least = class.least.min(class.stack.len());
         class.bytes -= bytes;
         self.held.buffers -= 1;
         self.held.bytes -= bytes;
         self.held.classes -= usize::from(class.stack.is_empty());
+        self.policy.on_leave(bytes);
         Some(buffer)
     }
 
@@ -349,6 +399,8 @@ where
             stack: Vec::new(),
             bytes: 0,
             used: 0,
+            least: 0,
+            rounds: 0,
         };
         let slot = if let Some(slot) = self.vacant.pop() {
             self.slots[slot] = Some(class);
