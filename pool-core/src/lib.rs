@@ -15,6 +15,7 @@
 //! | [`switch`] | a pool's on/off state, seen by every thread at once |
 //! | [`shape`] | shapes as checked products |
 //! | [`words`] | a `Vec` of any plain-old-data element with its type erased, at no copy |
+//! | `laws` | the laws of a policy as a test (feature `testing`) |
 //! | [`sync`] | std's or loom's primitives, so that the pools can be model-checked |
 //!
 //! This crate deliberately does not know threads, sweeps, sockets or clocks, and it allocates no
@@ -38,6 +39,8 @@
 //! ```
 
 pub mod fit;
+#[cfg(any(test, feature = "testing"))]
+pub mod laws;
 pub mod policy;
 pub mod shape;
 pub mod shelf;

@@ -128,6 +128,12 @@ where
         &self.counters
     }
 
+    /// The policy.
+    #[must_use]
+    pub fn policy(&self) -> &P {
+        &self.policy
+    }
+
     /// What is held now.
     #[must_use]
     pub fn held(&self) -> Held {
