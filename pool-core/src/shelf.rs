@@ -140,6 +140,12 @@ where
         self.held
     }
 
+    /// The policy, to be told what a [`Retention`] does not see, as that a round ended.
+    #[must_use]
+    pub fn policy_mut(&mut self) -> &mut P {
+        &mut self.policy
+    }
+
     /// Looks for a buffer that serves a request of class `wanted` for `bytes`.
     ///
     /// Constant time with [`Exact`](crate::Exact), logarithmic in the number of classes with
@@ -323,6 +329,20 @@ where
                 let key = slot.key;
                 slot.stack.into_iter().map(move |(buffer, _)| (key, buffer))
             })
+    }
+
+    /// Moves every retained buffer out with its class, like [`Self::drain`], and keeps the emptied
+    /// classes listed: a front tier that is filled and emptied in turn allocates nothing for it.
+    pub fn pour(&mut self, mut each: impl FnMut(K, B)) {
+        for slot in self.slots.iter_mut().flatten() {
+            (slot.bytes, slot.least) = (0, 0);
+            for (buffer, bytes) in slot.stack.drain(..) {
+                self.policy.on_leave(bytes);
+                each(slot.key, buffer);
+            }
+        }
+        self.held = Held::default();
+        self.publish();
     }
 
     /// Asks the policy about a buffer whose class is listed under `slot`, if at all.
@@ -597,6 +617,24 @@ mod tests {
         assert_eq!(stats.refused_for(Refusal::PoolFull), 2);
         assert_eq!(stats.held_buffers, 1);
         assert_eq!(stats.live(), 0);
+    }
+
+    #[test]
+    fn a_shelf_that_was_poured_out_holds_nothing_and_keeps_its_stacks() {
+        let mut shelf = shelf(Bounded::UNLIMITED);
+        give(&mut shelf, 8);
+        give(&mut shelf, 8);
+        give(&mut shelf, 9);
+        let mut moved = Vec::new();
+        shelf.pour(|key, buffer| moved.push((key, buffer.len())));
+        moved.sort_unstable();
+        assert_eq!(moved, [(8, 8), (8, 8), (9, 9)]);
+        assert_eq!(shelf.held(), Held::default());
+        assert_eq!(stats(&shelf).held_bytes, 0);
+        assert!(shelf.slots[0].as_ref().unwrap().stack.capacity() >= 2);
+        give(&mut shelf, 8);
+        assert_eq!(shelf.held().bytes, 8);
+        assert!(hits(&mut shelf, 8) && !hits(&mut shelf, 8));
     }
 
     #[test]
