@@ -32,8 +32,10 @@ pub use element::Element;
 pub use grad::{Grad, LengthError};
 pub use leaf::Leaf;
 pub use pool::{GradPool, global};
-pub use pool_core::policy::WhenFull;
-pub use pool_core::{Bounded, Held, Offer, Refusal, Retention, Stats, Unpooled, Verdict};
+pub use pool_core::{
+    Both, Bounded, Budget, Capped, Held, Offer, Refusal, Retention, Share, Stats, Unbounded,
+    Unpooled, Use, Verdict, WhenFull,
+};
 pub use scratch::{Scratch, ScratchPool, SweepScratch, emptied};
 
 /// The README's example, run as a test.

@@ -6,9 +6,9 @@
 //!
 //! The sum is exact because an array enters it by one verdict of `Keep`, on which the shelf always
 //! acts, and leaves it by a hit or when everything goes. That leaves out eviction, so a pool
-//! bounded in elements refuses where its policy would make room.
+//! bounded in elements refuses where its policy would make room, and gives nothing up by rounds.
 
-use pool_core::{Bounded, Held, Offer, Refusal, Retention, Verdict, policy::WhenFull};
+use pool_core::{Bounded, Held, Offer, Refusal, Retention, Use, Verdict, WhenFull};
 
 /// Bounds in elements, of whatever type.
 #[derive(Debug, Clone, Copy)]
@@ -110,7 +110,12 @@ impl<P: Retention> Retention for Limited<P> {
                 self.held += self.offered;
                 Verdict::Keep
             }
-            Verdict::Keep | Verdict::MakeRoom => Verdict::Refuse(Refusal::PoolFull),
+            Verdict::Keep => {
+                // Whatever the policy reserved for the array is free again.
+                self.policy.on_leave(offer.bytes);
+                Verdict::Refuse(Refusal::PoolFull)
+            }
+            Verdict::MakeRoom => Verdict::Refuse(Refusal::PoolFull),
             Verdict::Refuse(reason) => Verdict::Refuse(reason),
         }
     }
@@ -125,6 +130,15 @@ impl<P: Retention> Retention for Limited<P> {
 
     fn on_miss(&mut self, bytes: usize) {
         self.policy.on_miss(bytes);
+    }
+
+    fn on_leave(&mut self, bytes: usize) {
+        self.policy.on_leave(bytes);
+    }
+
+    fn trim(&mut self, class: Use) -> Option<usize> {
+        // Like an eviction, it would not say how many elements leave.
+        self.policy.trim(class).filter(|_| self.most == usize::MAX)
     }
 }
 

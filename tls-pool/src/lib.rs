@@ -24,9 +24,9 @@ mod table;
 mod tenant;
 
 pub use pool::{TlsPool, global};
-pub use pool_core::policy::WhenFull;
 pub use pool_core::{
-    Bounded, Held, Offer, Refusal, Retention, ShapeError, Stats, Unpooled, Verdict,
+    Both, Bounded, Budget, Capped, Held, Offer, Refusal, Retention, ShapeError, Share, Stats,
+    Unbounded, Unpooled, Use, Verdict, WhenFull,
 };
 pub use scratch::Scratch;
 

@@ -1,6 +1,6 @@
 //! The named bounds of this crate. Each is a bound of one thread's shelf.
 
-use pool_core::{Bounded, policy::WhenFull};
+use pool_core::{Bounded, WhenFull};
 
 /// 8 buffers of one class and thread, and no other bound.
 pub(crate) const CONSERVATIVE: Bounded = Bounded {
