@@ -15,6 +15,7 @@
 //! | [`switch`] | a pool's on/off state, seen by every thread at once |
 //! | [`shape`] | shapes as checked products |
 //! | [`words`] | a `Vec` of any plain-old-data element with its type erased, at no copy |
+//! | `laws` | the laws of a policy as a test (feature `testing`) |
 //! | [`sync`] | std's or loom's primitives, so that the pools can be model-checked |
 //!
 //! This crate deliberately does not know threads, sweeps, sockets or clocks, and it allocates no
@@ -38,6 +39,8 @@
 //! ```
 
 pub mod fit;
+#[cfg(any(test, feature = "testing"))]
+pub mod laws;
 pub mod policy;
 pub mod shape;
 pub mod shelf;
@@ -47,7 +50,10 @@ pub mod sync;
 pub mod words;
 
 pub use fit::{BestFit, Exact, Fit};
-pub use policy::{Bounded, Held, Offer, Refusal, Retention, Unpooled, Verdict, WhenFull};
+pub use policy::{
+    Both, Bounded, Budget, Capped, Decaying, Held, Offer, Refusal, Retention, Share, Unbounded,
+    Unpooled, Use, Verdict, WhenFull,
+};
 pub use shape::{ShapeError, elements};
 pub use shelf::{Buffer, Discarded, Found, Shelf};
 pub use stats::{Counters, Stats};

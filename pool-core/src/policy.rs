@@ -8,10 +8,18 @@
 //! - A policy cannot loop: each [`Verdict::MakeRoom`] removes one buffer, and on an empty shelf it
 //!   is a refusal.
 
+mod both;
 mod bounded;
+mod budget;
+mod decaying;
+mod unbounded;
 mod unpooled;
 
+pub use both::{Both, Capped};
 pub use bounded::{Bounded, WhenFull};
+pub use budget::{Budget, Share};
+pub use decaying::Decaying;
+pub use unbounded::Unbounded;
 pub use unpooled::Unpooled;
 
 /// One returned buffer and the class it belongs to.
@@ -48,6 +56,20 @@ pub struct Held {
     pub bytes: usize,
     /// Classes with at least one buffer.
     pub classes: usize,
+}
+
+/// How one class was used over the rounds since its policy last gave some of it up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Use {
+    /// Buffers of the class that the pool holds now.
+    pub buffers: usize,
+    /// Bytes of capacity in those.
+    pub bytes: usize,
+    /// How many of them were there at every moment: what nobody needed.
+    pub idle: usize,
+    /// Rounds that this covers, the one that just ended included.
+    pub rounds: u32,
 }
 
 /// A policy's answer on one returned buffer.
@@ -169,6 +191,25 @@ pub trait Retention {
     fn on_miss(&mut self, bytes: usize) {
         let _ = bytes;
     }
+
+    /// Notes that a retained buffer of `bytes` of capacity left: it was lent, evicted or cleared.
+    ///
+    /// A combinator calls this too when it turns a [`Verdict::Keep`] into another answer, so that
+    /// a policy which reserves something for each buffer it keeps gets it back.
+    fn on_leave(&mut self, bytes: usize) {
+        let _ = bytes;
+    }
+
+    /// Says at the end of a round how many buffers of one class to give up; `None` to go on
+    /// watching it.
+    ///
+    /// A round is whatever the pool's user says it is: a sweep, a batch, a tick. Any `Some`, zero
+    /// included, begins a new watch of the class. No more than the class holds is given up,
+    /// those first that came back longest ago.
+    fn trim(&mut self, class: Use) -> Option<usize> {
+        let _ = class;
+        None
+    }
 }
 
 impl<R: Retention + ?Sized> Retention for Box<R> {
@@ -186,6 +227,14 @@ impl<R: Retention + ?Sized> Retention for Box<R> {
 
     fn on_miss(&mut self, bytes: usize) {
         (**self).on_miss(bytes);
+    }
+
+    fn on_leave(&mut self, bytes: usize) {
+        (**self).on_leave(bytes);
+    }
+
+    fn trim(&mut self, class: Use) -> Option<usize> {
+        (**self).trim(class)
     }
 }
 

@@ -19,7 +19,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::fit::Fit;
-use crate::policy::{Held, Offer, Refusal, Retention, Verdict};
+use crate::policy::{Held, Offer, Refusal, Retention, Use, Verdict};
 use crate::stats::Counters;
 
 /// Classes that may be listed while they hold nothing.
@@ -79,6 +79,10 @@ struct Slot<K, B> {
     bytes: usize,
     /// The shelf's clock at the last request or return.
     used: u64,
+    /// Fewest buffers on the stack since the policy's watch of this class began.
+    least: usize,
+    /// Rounds since then.
+    rounds: u32,
 }
 
 /// Returned buffers by class, under one policy.
@@ -124,10 +128,22 @@ where
         &self.counters
     }
 
+    /// The policy.
+    #[must_use]
+    pub fn policy(&self) -> &P {
+        &self.policy
+    }
+
     /// What is held now.
     #[must_use]
     pub fn held(&self) -> Held {
         self.held
+    }
+
+    /// The policy, to be told what a [`Retention`] does not see, as that a round ended.
+    #[must_use]
+    pub fn policy_mut(&mut self) -> &mut P {
+        &mut self.policy
     }
 
     /// Looks for a buffer that serves a request of class `wanted` for `bytes`.
@@ -242,6 +258,47 @@ where
         Discarded { refused, evicted }
     }
 
+    /// Ends a round: asks the policy about each class, and gives up what it says.
+    ///
+    /// What a round is, its caller knows: a sweep, a batch, a tick. Linear in the number of
+    /// classes and in what is given up.
+    pub fn end_round(&mut self) -> Discarded<B> {
+        let mut evicted = Vec::new();
+        for class in self
+            .slots
+            .iter_mut()
+            .flatten()
+            .filter(|class| !class.stack.is_empty())
+        {
+            class.rounds = class.rounds.saturating_add(1);
+            let (buffers, bytes) = (class.stack.len(), class.bytes);
+            let watched = Use {
+                buffers,
+                bytes,
+                idle: class.least,
+                rounds: class.rounds,
+            };
+            let Some(surplus) = self.policy.trim(watched) else {
+                continue;
+            };
+            for (buffer, bytes) in class.stack.drain(..surplus.min(buffers)) {
+                class.bytes -= bytes;
+                self.held.buffers -= 1;
+                self.held.bytes -= bytes;
+                self.policy.on_leave(bytes);
+                self.counters.evicted();
+                evicted.push(buffer);
+            }
+            self.held.classes -= usize::from(class.stack.is_empty());
+            (class.least, class.rounds) = (class.stack.len(), 0);
+        }
+        self.publish();
+        Discarded {
+            refused: None,
+            evicted,
+        }
+    }
+
     /// Gives up everything, and forgets every class.
     pub fn clear(&mut self) -> Discarded<B> {
         self.counters.cleared(self.held.buffers);
@@ -258,6 +315,9 @@ where
     pub fn drain(&mut self) -> impl Iterator<Item = (K, B)> + use<K, B, P, F> {
         for slot in self.slots.iter().flatten() {
             self.fit.remove(&slot.key);
+            slot.stack
+                .iter()
+                .for_each(|&(_, bytes)| self.policy.on_leave(bytes));
         }
         self.vacant.clear();
         self.held = Held::default();
@@ -269,6 +329,20 @@ where
                 let key = slot.key;
                 slot.stack.into_iter().map(move |(buffer, _)| (key, buffer))
             })
+    }
+
+    /// Moves every retained buffer out with its class, like [`Self::drain`], and keeps the emptied
+    /// classes listed: a front tier that is filled and emptied in turn allocates nothing for it.
+    pub fn pour(&mut self, mut each: impl FnMut(K, B)) {
+        for slot in self.slots.iter_mut().flatten() {
+            (slot.bytes, slot.least) = (0, 0);
+            for (buffer, bytes) in slot.stack.drain(..) {
+                self.policy.on_leave(bytes);
+                each(slot.key, buffer);
+            }
+        }
+        self.held = Held::default();
+        self.publish();
     }
 
     /// Asks the policy about a buffer whose class is listed under `slot`, if at all.
@@ -307,10 +381,12 @@ where
     fn pop(&mut self, slot: usize) -> Option<B> {
         let class = self.slots[slot].as_mut()?;
         let (buffer, bytes) = class.stack.pop()?;
+        class.least = class.least.min(class.stack.len());
         class.bytes -= bytes;
         self.held.buffers -= 1;
         self.held.bytes -= bytes;
         self.held.classes -= usize::from(class.stack.is_empty());
+        self.policy.on_leave(bytes);
         Some(buffer)
     }
 
@@ -349,6 +425,8 @@ where
             stack: Vec::new(),
             bytes: 0,
             used: 0,
+            least: 0,
+            rounds: 0,
         };
         let slot = if let Some(slot) = self.vacant.pop() {
             self.slots[slot] = Some(class);
@@ -539,6 +617,24 @@ mod tests {
         assert_eq!(stats.refused_for(Refusal::PoolFull), 2);
         assert_eq!(stats.held_buffers, 1);
         assert_eq!(stats.live(), 0);
+    }
+
+    #[test]
+    fn a_shelf_that_was_poured_out_holds_nothing_and_keeps_its_stacks() {
+        let mut shelf = shelf(Bounded::UNLIMITED);
+        give(&mut shelf, 8);
+        give(&mut shelf, 8);
+        give(&mut shelf, 9);
+        let mut moved = Vec::new();
+        shelf.pour(|key, buffer| moved.push((key, buffer.len())));
+        moved.sort_unstable();
+        assert_eq!(moved, [(8, 8), (8, 8), (9, 9)]);
+        assert_eq!(shelf.held(), Held::default());
+        assert_eq!(stats(&shelf).held_bytes, 0);
+        assert!(shelf.slots[0].as_ref().unwrap().stack.capacity() >= 2);
+        give(&mut shelf, 8);
+        assert_eq!(shelf.held().bytes, 8);
+        assert!(hits(&mut shelf, 8) && !hits(&mut shelf, 8));
     }
 
     #[test]

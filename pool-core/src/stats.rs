@@ -226,6 +226,32 @@ impl Counters {
         self.detached.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Reads all counters and begins the counts anew, so that they can be
+    /// [absorbed](Self::absorb) elsewhere; what is held and the high-water marks stay. For the one
+    /// writer.
+    #[must_use]
+    pub fn take(&self) -> Stats {
+        let mut stats = self.snapshot();
+        for count in [
+            &self.hits,
+            &self.misses,
+            &self.bypassed,
+            &self.returns,
+            &self.kept,
+            &self.adopted,
+            &self.evicted,
+            &self.cleared,
+            &self.zeroed_bytes,
+        ]
+        .into_iter()
+        .chain(&self.refused)
+        {
+            count.store(0, Ordering::Relaxed);
+        }
+        stats.detached = self.detached.swap(0, Ordering::Relaxed);
+        stats
+    }
+
     /// Adds what another, finished set of counters counted; what it held is not taken over.
     /// For the one writer of both.
     pub fn absorb(&self, other: &Stats) {
@@ -371,6 +397,28 @@ mod tests {
             (sum.hits, sum.peak_bytes, sum.refused_for(Refusal::Closed)),
             (2, 6, 4)
         );
+    }
+
+    #[test]
+    fn counts_that_were_taken_begin_anew_and_what_is_held_stays() {
+        let (front, back) = (Counters::default(), Counters::default());
+        front.hit();
+        front.zeroed(8);
+        front.detach();
+        front.hold(1, 8, 1);
+        front.refuse_unseen(Refusal::Closed);
+        let taken = front.take();
+        back.absorb(&taken);
+        let left = Stats {
+            held_buffers: 1,
+            held_bytes: 8,
+            classes: 1,
+            peak_buffers: 1,
+            peak_bytes: 8,
+            ..Stats::default()
+        };
+        assert_eq!(front.snapshot(), left);
+        assert_eq!(front.snapshot() + back.snapshot(), taken);
     }
 
     #[test]

@@ -1,1 +1,36 @@
 //! Scratch buffers recycled per thread, for any plain-old-data element.
+//!
+//! A [`TlsPool`] is a value: make as many as there are uses with different bounds, or take the
+//! process-wide [`global`]. Each thread that touches a pool gets a shelf of its own there, so that
+//! a borrow and a return take no lock. What a borrow hands out is a [`Scratch`], a slice with one
+//! owner; dropping it is the return, on whatever thread that happens.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `pool.rs` | [`TlsPool`]: the doors, the switch, the sums |
+//! | `scratch.rs` | [`Scratch`], the guard |
+//! | `table.rs` | one thread's shelves, one for each pool |
+//! | `tenant.rs` | one thread's shelf of one pool |
+//! | `register.rs` | one pool's threads: who came, what the ended ones left |
+//!
+//! This crate deliberately does not know shapes beyond their product, arithmetic, files or
+//! sockets; which buffers to retain is the business of a [`Retention`] policy.
+
+mod policy;
+mod pool;
+mod register;
+mod scratch;
+mod table;
+mod tenant;
+
+pub use pool::{TlsPool, global};
+pub use pool_core::{
+    Both, Bounded, Budget, Capped, Held, Offer, Refusal, Retention, ShapeError, Share, Stats,
+    Unbounded, Unpooled, Use, Verdict, WhenFull,
+};
+pub use scratch::Scratch;
+
+/// The README's example, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,284 @@
+//! One sweep's private tier.
+//!
+//! An arena holds what its sweep dropped, up to 256 arrays, and lends the one that came back last
+//! first. It takes no lock unless it has nothing that fits, or is full.
+//!
+//! - An arena serves one thread: it holds a `RefCell`, so it is not `Sync`.
+//! - A sweep's leftovers come home however the sweep ends: the flush is the arena's `Drop`, and
+//!   no [`Grad`] outlives its arena.
+//! - Empty arrays never touch the pool, and neither do arrays over its ceiling.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::sync::Arc;
+
+use pool_core::{
+    Bounded, Counters, Discarded, Exact, Found, Refusal, Retention, Shelf, State, Words,
+};
+
+use crate::GradPool;
+use crate::element::{Class, Element, class_of};
+use crate::grad::Grad;
+use crate::limits::ARENA;
+
+/// The arrays of one backward sweep, in one thread.
+///
+/// # Examples
+///
+/// ```
+/// let pool = grad_pool::GradPool::default();
+/// let arena = pool.arena();
+/// let mut first = arena.zeroed::<f32>(3);
+/// first[0] = 7.0;
+/// drop(first);
+/// // The memory came back; the seven did not.
+/// assert_eq!(*arena.zeroed::<f32>(3), [0.0, 0.0, 0.0]);
+/// ```
+///
+/// A sweep stays in its thread:
+///
+/// ```compile_fail,E0277
+/// let arena = grad_pool::global().arena();
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| arena.zeroed::<f32>(3)[0]); // error: an arena can not be shared
+/// });
+/// ```
+pub struct Arena<P: Retention = Bounded> {
+    /// `None` for a sweep without recycling, and during the drop.
+    tier: Option<Tier<P>>,
+}
+
+/// A private tier and the shared one behind it.
+struct Tier<P: Retention> {
+    pool: GradPool<P>,
+    front: RefCell<Front>,
+}
+
+/// The arrays that a sweep holds, and the state of the pool's switch when it last looked.
+pub(crate) struct Front {
+    shelf: Shelf<Class, Words, Bounded, Exact<Class>>,
+    state: State,
+}
+
+impl Front {
+    pub(crate) fn new(state: State) -> Self {
+        Self {
+            shelf: Shelf::new(ARENA, Exact::default()),
+            state,
+        }
+    }
+
+    pub(crate) fn counters(&self) -> &Arc<Counters> {
+        self.shelf.counters()
+    }
+
+    /// Gives up what is from before `now`.
+    #[inline]
+    pub(crate) fn renew(&mut self, now: State) -> Option<Discarded<Words>> {
+        if self.state == now {
+            return None;
+        }
+        self.state = now;
+        Some(self.shelf.clear())
+    }
+
+    /// Moves every array out.
+    pub(crate) fn pour(&mut self, each: impl FnMut(Class, Words)) {
+        self.shelf.pour(each);
+    }
+}
+
+/// What a borrower is promised about the contents.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Contents {
+    Zeroed,
+    Unspecified,
+    /// Unspecified, and this crate itself overwrites every element.
+    Overwritten,
+}
+
+impl Arena {
+    /// A sweep without an arena: each borrow is an ordinary allocation, each return an ordinary
+    /// drop, and nothing is counted.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let arena = grad_pool::Arena::unpooled();
+    /// assert_eq!(*arena.zeroed::<f64>(2), [0.0, 0.0]);
+    /// ```
+    #[must_use]
+    pub fn unpooled() -> Self {
+        Self { tier: None }
+    }
+}
+
+impl<P: Retention> Arena<P> {
+    pub(crate) fn over(pool: GradPool<P>, front: Front) -> Self {
+        Self {
+            tier: Some(Tier {
+                pool,
+                front: RefCell::new(front),
+            }),
+        }
+    }
+
+    /// Borrows an array of `len` zeros.
+    ///
+    /// # Panics
+    ///
+    /// If memory for a new array can not be had.
+    #[inline]
+    pub fn zeroed<T: Element>(&self, len: usize) -> Grad<'_, T, P> {
+        self.lend(len, Contents::Zeroed)
+    }
+
+    /// Borrows an array of `len` elements with unspecified but initialised contents, for a kernel
+    /// that writes every element first.
+    ///
+    /// Builds with debug assertions fill it with NaN, so that a reader of what was there before
+    /// is caught.
+    ///
+    /// # Panics
+    ///
+    /// If memory for a new array can not be had.
+    #[inline]
+    pub fn unspecified<T: Element>(&self, len: usize) -> Grad<'_, T, P> {
+        self.lend(len, Contents::Unspecified)
+    }
+
+    /// Borrows an array with a copy of `source`.
+    ///
+    /// # Panics
+    ///
+    /// If memory for a new array can not be had.
+    #[inline]
+    pub fn copy_of<T: Element>(&self, source: &[T]) -> Grad<'_, T, P> {
+        let mut grad = self.lend(source.len(), Contents::Overwritten);
+        grad.copy_from_slice(source);
+        grad
+    }
+
+    /// The pool behind, unless the sweep is [unpooled](Arena::unpooled).
+    #[must_use]
+    pub fn pool(&self) -> Option<&GradPool<P>> {
+        self.tier.as_ref().map(|tier| &tier.pool)
+    }
+
+    /// The one way out: every door comes here.
+    #[inline]
+    fn lend<T: Element>(&self, len: usize, contents: Contents) -> Grad<'_, T, P> {
+        let tier = self.tier.as_ref().filter(|_| len > 0);
+        let Some(tier) = tier else {
+            return Grad::unpooled(fresh(len, contents));
+        };
+        let now = tier.pool.state();
+        match tier.take::<T>(len, now, contents) {
+            Found::Hit(words) => {
+                let data = recycled(words, contents);
+                debug_assert_eq!(data.len(), len, "a class has one length");
+                Grad::new(data, self, now)
+            }
+            Found::Miss => Grad::new(fresh(len, contents), self, now),
+            Found::Bypass => Grad::unpooled(fresh(len, contents)),
+        }
+    }
+
+    /// The one way back: takes an array that was lent in the state `lent`.
+    #[inline]
+    pub(crate) fn take_back<T: Element>(&self, data: Vec<T>, lent: State) {
+        let class = class_of::<T>(data.len());
+        // Neither can be missing, as only an array that rides a tier has a way back.
+        if let (Some(tier), Ok(words)) = (&self.tier, Words::from_vec(data)) {
+            tier.give(class, words, lent);
+        }
+    }
+
+    /// Counts an array that left for good.
+    pub(crate) fn let_go(&self) {
+        if let Some(tier) = &self.tier {
+            tier.pool.let_go();
+        }
+    }
+}
+
+impl<P: Retention> Tier<P> {
+    /// Looks in the private tier, then in the shared one.
+    #[inline]
+    fn take<T: Element>(&self, len: usize, now: State, contents: Contents) -> Found<Words> {
+        let class = class_of::<T>(len);
+        let bytes = len.saturating_mul(size_of::<T>());
+        let mut front = self.front.borrow_mut();
+        drop(front.renew(now));
+        if !now.is_on() || self.pool.is_over_ceiling(len) {
+            front.counters().bypass();
+            return Found::Bypass;
+        }
+        let found = match front.shelf.try_take(class, bytes) {
+            Some(words) => Found::Hit(words),
+            None => self.pool.request(class, bytes),
+        };
+        if contents == Contents::Zeroed && !matches!(found, Found::Bypass) {
+            front.counters().zeroed(bytes);
+        }
+        found
+    }
+
+    /// Keeps an array in the private tier, or passes it on to the shared one.
+    #[inline]
+    fn give(&self, class: Class, words: Words, lent: State) {
+        let now = self.pool.state();
+        let mut front = self.front.borrow_mut();
+        drop(front.renew(now));
+        if lent != now {
+            front.counters().refuse_unseen(Refusal::SwitchedOff);
+        } else if let Err(words) = front.shelf.try_keep(class, words) {
+            self.pool.take_back(class, words, lent);
+        }
+    }
+}
+
+/// A new array. Memory for zeros comes from the allocator zeroed.
+fn fresh<T: Element>(len: usize, contents: Contents) -> Vec<T> {
+    let mut data = bytemuck::zeroed_vec(len);
+    poison(&mut data, contents);
+    data
+}
+
+/// A retained array for its next borrower.
+#[inline]
+fn recycled<T: Element>(words: Words, contents: Contents) -> Vec<T> {
+    let mut data = words
+        .into_vec::<T>()
+        .expect("a class holds arrays of one element type");
+    if contents == Contents::Zeroed {
+        bytemuck::fill_zeroes(&mut data);
+    }
+    poison(&mut data, contents);
+    data
+}
+
+/// Makes unspecified contents visible as such, where that costs no release build anything.
+#[inline]
+fn poison<T: Element>(data: &mut [T], contents: Contents) {
+    if cfg!(debug_assertions) && contents == Contents::Unspecified {
+        // All bits set are a NaN in each element type.
+        bytemuck::cast_slice_mut::<T, u8>(data).fill(0xFF);
+    }
+}
+
+impl<P: Retention> Drop for Arena<P> {
+    fn drop(&mut self) {
+        if let Some(Tier { pool, front }) = self.tier.take() {
+            pool.absorb(front.into_inner());
+        }
+    }
+}
+
+impl<P: Retention> fmt::Debug for Arena<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Arena")
+            .field("pooled", &self.tier.is_some())
+            .finish_non_exhaustive()
+    }
+}

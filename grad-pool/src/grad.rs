@@ -1,0 +1,173 @@
+//! The guard within a sweep: a borrowed array, and the ways back and out.
+//!
+//! - An array has one owner: [`Grad`] is neither `Clone` nor `Copy`, and shows a slice only.
+//! - It comes back once: dropping is the return; [`Grad::detach`] and [`Grad::into_leaf`] take the
+//!   array first.
+
+use std::fmt;
+use std::mem;
+use std::ops::{Deref, DerefMut};
+
+use pool_core::{Bounded, Retention, State};
+
+use crate::element::Element;
+use crate::{Arena, Leaf};
+
+/// An array borrowed from an [`Arena`]. Dropping it returns it there.
+///
+/// # Examples
+///
+/// Use after return does not compile, and neither does a second return:
+///
+/// ```compile_fail,E0382
+/// let arena = grad_pool::global().arena();
+/// let gradient = arena.zeroed::<f32>(3);
+/// drop(gradient);
+/// let _first = gradient[0]; // error: `gradient` was moved into the arena
+/// ```
+///
+/// ```compile_fail,E0382
+/// let arena = grad_pool::global().arena();
+/// let gradient = arena.zeroed::<f32>(3);
+/// drop(gradient);
+/// drop(gradient); // error: it was returned already
+/// ```
+///
+/// Nor does a gradient that outlives its sweep:
+///
+/// ```compile_fail,E0505
+/// let arena = grad_pool::global().arena();
+/// let gradient = arena.zeroed::<f32>(3);
+/// drop(arena); // error: `gradient` is borrowed from it
+/// println!("{gradient:?}");
+/// ```
+///
+/// Nor one that is sent to another thread; a [`Leaf`] can be:
+///
+/// ```compile_fail,E0277
+/// let arena = grad_pool::global().arena();
+/// let gradient = arena.zeroed::<f32>(3);
+/// std::thread::scope(|scope| {
+///     scope.spawn(move || gradient[0]); // error: its arena serves one thread
+/// });
+/// ```
+///
+/// Nor a second owner:
+///
+/// ```compile_fail,E0599
+/// let arena = grad_pool::global().arena();
+/// let gradient = arena.zeroed::<f32>(3);
+/// let _second: grad_pool::Grad<'_, f32> = gradient.clone(); // error: no such method
+/// ```
+pub struct Grad<'a, T: Element, P: Retention = Bounded> {
+    data: Vec<T>,
+    /// Where it goes back to, and the state of the pool's switch when it was lent; unless it did
+    /// not ride the pool.
+    lent: Option<(&'a Arena<P>, State)>,
+}
+
+/// Two gradients that were to be added have different lengths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a contribution of {contribution} elements can not be added to a gradient of {gradient}; \
+     reduce or broadcast it first"
+)]
+pub struct LengthError {
+    /// Elements of the gradient.
+    pub gradient: usize,
+    /// Elements of the contribution.
+    pub contribution: usize,
+}
+
+impl<'a, T: Element, P: Retention> Grad<'a, T, P> {
+    #[inline]
+    pub(crate) fn new(data: Vec<T>, arena: &'a Arena<P>, lent: State) -> Self {
+        Self {
+            data,
+            lent: Some((arena, lent)),
+        }
+    }
+
+    /// Makes a guard around an array that does not ride the pool.
+    pub(crate) fn unpooled(data: Vec<T>) -> Self {
+        Self { data, lent: None }
+    }
+
+    /// Adds a contribution, element by element.
+    ///
+    /// # Errors
+    ///
+    /// [`LengthError`] if it has another number of elements; nothing is added then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let arena = grad_pool::global().arena();
+    /// let mut gradient = arena.copy_of(&[1.0_f32, 2.0]);
+    /// gradient.accumulate(&[10.0, 20.0])?;
+    /// assert_eq!(*gradient, [11.0, 22.0]);
+    /// assert!(gradient.accumulate(&[1.0]).is_err());
+    /// # Ok::<(), grad_pool::LengthError>(())
+    /// ```
+    pub fn accumulate(&mut self, contribution: &[T]) -> Result<(), LengthError> {
+        if contribution.len() != self.data.len() {
+            return Err(LengthError {
+                gradient: self.data.len(),
+                contribution: contribution.len(),
+            });
+        }
+        for (sum, &more) in self.data.iter_mut().zip(contribution) {
+            *sum += more;
+        }
+        Ok(())
+    }
+
+    /// Takes the array out of the pool's care for good, at no copy, as a result handed to the
+    /// caller.
+    #[must_use = "dropping the array frees it, where dropping the guard would recycle it"]
+    pub fn detach(mut self) -> Vec<T> {
+        if let Some((arena, _)) = self.lent.take() {
+            arena.let_go();
+        }
+        mem::take(&mut self.data)
+    }
+
+    /// Takes the array out of the sweep; it goes home to the shared pool when the leaf drops.
+    #[must_use = "dropping a leaf takes the pool's lock, where dropping the guard would not"]
+    pub fn into_leaf(mut self) -> Leaf<T, P> {
+        let lent = self.lent.take();
+        let home = lent.and_then(|(arena, lent)| Some((arena.pool()?.clone(), lent)));
+        Leaf::new(mem::take(&mut self.data), home)
+    }
+}
+
+impl<T: Element, P: Retention> Drop for Grad<'_, T, P> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some((arena, lent)) = self.lent {
+            arena.take_back(mem::take(&mut self.data), lent);
+        }
+    }
+}
+
+impl<T: Element, P: Retention> Deref for Grad<'_, T, P> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        &self.data
+    }
+}
+
+impl<T: Element, P: Retention> DerefMut for Grad<'_, T, P> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.data
+    }
+}
+
+impl<T: Element, P: Retention> fmt::Debug for Grad<'_, T, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Grad").field(&self.data).finish()
+    }
+}

@@ -1,0 +1,348 @@
+//! The shared tier: one shelf behind one lock, the switch, the sums.
+//!
+//! Arenas come here when they have nothing that fits, when they are full, and once when their
+//! sweep ends. Leaves come home here from any thread.
+//!
+//! - Memory is allocated and freed while the lock is open: a request brings a buffer or nothing
+//!   out, a return brings out what was refused.
+//! - No count is lost: an arena's counters are listed while its tier exists, and its counts move
+//!   here when it ends, so the sums are true while arenas live.
+//! - No hit is from before a clear: whoever turns the switch then empties the shelf under the
+//!   lock, and a return compares the state in which it was lent under the same lock.
+//! - A sweep's tier is itself recycled: an arena's index and stacks are used by the next arena.
+
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+
+use pool_core::sync::Mutex;
+use pool_core::{
+    Bounded, Counters, Discarded, Exact, Found, Refusal, Retention, Shelf, State, Stats, Switch,
+    Words,
+};
+
+use crate::arena::{Arena, Front};
+use crate::element::Class;
+use crate::limits::{CONSERVATIVE, DEFAULT, Elements, Limited};
+
+/// Tiers of ended sweeps that wait, emptied, for the next ones.
+const SPARES: usize = 16;
+
+/// A bounded pool of gradient arrays, shared by any number of sweeps. Cloning makes another
+/// handle to it.
+///
+/// # Examples
+///
+/// ```
+/// use grad_pool::GradPool;
+///
+/// let pool = GradPool::default();
+/// for _sweep in 0..2 {
+///     let arena = pool.arena();
+///     for _node in 0..10 {
+///         let mut gradient = arena.zeroed::<f32>(1000);
+///         gradient[0] += 1.0;
+///     }
+/// }
+/// assert_eq!((pool.stats().hits, pool.stats().misses), (19, 1));
+/// ```
+pub struct GradPool<P: Retention = Bounded> {
+    shared: Arc<Shared<P>>,
+}
+
+/// What the handles of one pool share.
+struct Shared<P> {
+    switch: Switch,
+    vault: Mutex<Vault<P>>,
+    /// The shelf's counters, read without its lock; written under it.
+    counters: Arc<Counters>,
+    tiers: Mutex<Tiers>,
+    /// Ceiling of one array, in elements.
+    most_elements: usize,
+}
+
+/// What the lock guards.
+struct Vault<P> {
+    shelf: Shelf<Class, Words, Limited<P>, Exact<Class>>,
+    /// The switch's state when it was last looked at under the lock.
+    state: State,
+    /// Emptied tiers of ended sweeps. Their counters stay listed.
+    spare: Vec<Front>,
+}
+
+/// Counters of every arena's tier that exists, in use or spare. Locked when a tier is made or
+/// given up and by readers of the sums, never by a borrow or a return.
+#[derive(Default)]
+struct Tiers {
+    listed: Vec<Arc<Counters>>,
+    /// The largest sums of high-water marks before a tier was unlisted.
+    peak_buffers: u64,
+    peak_bytes: u64,
+}
+
+/// The process-wide pool, under the default bounds.
+///
+/// # Examples
+///
+/// ```
+/// let arena = grad_pool::global().arena();
+/// assert_eq!(*arena.zeroed::<f32>(2), [0.0, 0.0]);
+/// ```
+#[must_use]
+pub fn global() -> &'static GradPool {
+    static GLOBAL: LazyLock<GradPool> = LazyLock::new(GradPool::default);
+    &GLOBAL
+}
+
+impl Default for GradPool {
+    /// A pool that holds up to 256 MiB, in at most 4096 arrays of at most 256 classes, and evicts
+    /// the class that was used least recently when it is full.
+    fn default() -> Self {
+        Self::new(DEFAULT)
+    }
+}
+
+impl GradPool {
+    /// A pool that holds up to 2^20 elements, of whatever types, and up to 32 arrays of one class.
+    ///
+    /// Longer arrays bypass it and its arenas. When it is full it refuses, so one filled with
+    /// lengths that no sweep asks for any more stays full of them until it is cleared.
+    #[must_use]
+    pub fn conservative() -> Self {
+        Self::within(CONSERVATIVE, Elements::CONSERVATIVE)
+    }
+}
+
+impl<P: Retention> GradPool<P> {
+    /// Makes a pool whose shared tier retains what `policy` says.
+    ///
+    /// An arena is bounded by itself: it is private to its sweep, holds up to 256 arrays, and
+    /// hands them over when the sweep ends. What the policy does not
+    /// [admit](Retention::admit) rides neither.
+    #[must_use]
+    pub fn new(policy: P) -> Self {
+        Self::within(policy, Elements::UNLIMITED)
+    }
+
+    fn within(policy: P, elements: Elements) -> Self {
+        let shelf = Shelf::new(Limited::new(policy, elements.pool), Exact::default());
+        let switch = Switch::default();
+        Self {
+            shared: Arc::new(Shared {
+                counters: Arc::clone(shelf.counters()),
+                vault: Mutex::new(Vault {
+                    shelf,
+                    state: switch.state(),
+                    spare: Vec::with_capacity(SPARES),
+                }),
+                switch,
+                tiers: Mutex::default(),
+                most_elements: elements.array,
+            }),
+        }
+    }
+
+    /// Begins a sweep: a private tier over this pool.
+    #[must_use]
+    pub fn arena(&self) -> Arena<P> {
+        let spare = self.shared.vault.lock().spare.pop();
+        let front = spare.unwrap_or_else(|| {
+            let front = Front::new(self.state());
+            let mut tiers = self.shared.tiers.lock();
+            tiers.listed.push(Arc::clone(front.counters()));
+            front
+        });
+        Arena::over(self.clone(), front)
+    }
+
+    /// Turns recycling on or off for every sweep at once. Off, a borrow is an ordinary allocation
+    /// and a return an ordinary drop.
+    ///
+    /// The shared tier is emptied now, an arena when its sweep next touches it or ends. An array
+    /// that is out while the pool is switched is freed when it comes back.
+    pub fn set_enabled(&self, on: bool) {
+        self.shared.switch.set(on);
+        self.renew();
+    }
+
+    /// Whether the pool recycles.
+    #[must_use]
+    pub fn is_enabled(&self) -> bool {
+        self.state().is_on()
+    }
+
+    /// Gives every retained array up, and keeps recycling.
+    ///
+    /// The shared tier is emptied now, an arena when its sweep next touches it or ends. An array
+    /// that is out now is freed when it comes back.
+    pub fn clear(&self) {
+        self.shared.switch.begin_epoch();
+        self.renew();
+    }
+
+    /// The sum over the shared tier and all arenas, ended ones included, without stopping any
+    /// borrow or return.
+    ///
+    /// Each counter is exact when no call into the pool is under way. The high-water marks are
+    /// sums over the tiers that existed together, so they are upper bounds.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.shared.tiers.lock().total(&self.shared.counters)
+    }
+
+    /// The switch's state now.
+    #[inline]
+    pub(crate) fn state(&self) -> State {
+        self.shared.switch.state()
+    }
+
+    /// Whether an array of so many elements is over the pool's ceiling.
+    #[inline]
+    pub(crate) fn is_over_ceiling(&self, len: usize) -> bool {
+        len > self.shared.most_elements
+    }
+
+    /// Looks for an array in the shared tier.
+    pub(crate) fn request(&self, class: Class, bytes: usize) -> Found<Words> {
+        let (stale, found) = {
+            let mut vault = self.shared.vault.lock();
+            let stale = vault.renew(self.state());
+            (stale, vault.request(class, bytes))
+        };
+        drop(stale);
+        found
+    }
+
+    /// Takes back an array that was lent in the state `lent`.
+    pub(crate) fn take_back(&self, class: Class, words: Words, lent: State) {
+        let freed = {
+            let mut vault = self.shared.vault.lock();
+            let stale = vault.renew(self.state());
+            (stale, vault.take_back(class, words, lent))
+        };
+        drop(freed);
+    }
+
+    /// Counts an array that left for good.
+    pub(crate) fn let_go(&self) {
+        self.shared.counters.detach();
+    }
+
+    /// Ends a sweep: takes over what its tier holds and counted, under one lock.
+    pub(crate) fn absorb(&self, front: Front) {
+        let (surplus, freed) = {
+            let mut vault = self.shared.vault.lock();
+            vault.absorb(front, self.state())
+        };
+        drop(freed);
+        if let Some(front) = surplus {
+            let mut tiers = self.shared.tiers.lock();
+            tiers.unlist(front.counters(), &self.shared.counters);
+        }
+    }
+
+    /// Frees what the shared tier holds from before now.
+    fn renew(&self) {
+        let stale = {
+            let mut vault = self.shared.vault.lock();
+            vault.renew(self.state())
+        };
+        drop(stale);
+    }
+}
+
+/// What a call brings out of the lock, to be freed where it is open.
+type Freed = Vec<Discarded<Words>>;
+
+impl<P: Retention> Vault<P> {
+    /// Gives up what is from before `now`.
+    fn renew(&mut self, now: State) -> Option<Discarded<Words>> {
+        if self.state == now {
+            return None;
+        }
+        self.state = now;
+        self.shelf.policy_mut().emptied();
+        Some(self.shelf.clear())
+    }
+
+    fn request(&mut self, class: Class, bytes: usize) -> Found<Words> {
+        if !self.state.is_on() {
+            self.shelf.counters().bypass();
+            return Found::Bypass;
+        }
+        let found = self.shelf.request(class, bytes);
+        if matches!(found, Found::Hit(_)) {
+            self.shelf.policy_mut().lent(class.1);
+        }
+        found
+    }
+
+    fn take_back(
+        &mut self,
+        class: Class,
+        words: Words,
+        lent: State,
+    ) -> Result<Discarded<Words>, Words> {
+        if lent == self.state {
+            self.shelf.policy_mut().offering(class.1);
+            Ok(self.shelf.offer(class, words))
+        } else {
+            self.shelf.counters().refuse_unseen(Refusal::SwitchedOff);
+            Err(words)
+        }
+    }
+
+    /// Takes over a tier's counts and arrays, and the emptied tier too if it may wait here.
+    fn absorb(&mut self, mut front: Front, now: State) -> (Option<Front>, Freed) {
+        let mut freed = Vec::new();
+        freed.extend(self.renew(now));
+        freed.extend(front.renew(now));
+        self.shelf.counters().absorb(&front.counters().take());
+        front.pour(|class, words| {
+            self.shelf.policy_mut().offering(class.1);
+            let refused = self.shelf.restock(class, words);
+            freed.extend(Some(refused).filter(|refused| !refused.is_empty()));
+        });
+        if self.spare.len() < SPARES {
+            self.spare.push(front);
+            (None, freed)
+        } else {
+            (Some(front), freed)
+        }
+    }
+}
+
+impl Tiers {
+    /// The sum over the shared tier and the arenas' tiers.
+    fn total(&self, shared: &Counters) -> Stats {
+        let listed: Stats = self.listed.iter().map(|counters| counters.snapshot()).sum();
+        let mut total = listed + shared.snapshot();
+        total.peak_buffers = total.peak_buffers.max(self.peak_buffers);
+        total.peak_bytes = total.peak_bytes.max(self.peak_bytes);
+        total
+    }
+
+    /// Forgets an emptied tier whose counts were absorbed.
+    fn unlist(&mut self, counters: &Arc<Counters>, shared: &Counters) {
+        let marks = self.total(shared);
+        self.peak_buffers = marks.peak_buffers;
+        self.peak_bytes = marks.peak_bytes;
+        self.listed.retain(|listed| !Arc::ptr_eq(listed, counters));
+    }
+}
+
+impl<P: Retention> Clone for GradPool<P> {
+    fn clone(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+        }
+    }
+}
+
+impl<P: Retention> fmt::Debug for GradPool<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GradPool")
+            .field("enabled", &self.is_enabled())
+            .field("stats", &self.stats())
+            .finish_non_exhaustive()
+    }
+}
