@@ -266,17 +266,14 @@ impl<T: Element> Array<T> {
     /// ```
     pub fn make_mut(&mut self) -> &mut [T] {
         let len = self.len();
-        let alone = self.contiguous && Arc::get_mut(&mut self.store).is_some();
-        if !alone {
+        if self.is_shared() {
             *self = Self::from_store(self.shape.clone(), self.copied());
         }
-        let (from, to) = if len == 0 {
-            (0, 0)
-        } else {
-            (self.offset, self.offset + len)
-        };
-        let store = Arc::get_mut(&mut self.store).expect("a fresh store has one owner");
-        &mut store[from..to]
+        let from = if len == 0 { 0 } else { self.offset };
+        match Arc::get_mut(&mut self.store) {
+            Some(store) => &mut store[from..from + len],
+            None => unreachable!("nobody else has seen a fresh store"),
+        }
     }
 
     /// Whether [`make_mut`](Self::make_mut) would have to copy.

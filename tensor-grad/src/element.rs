@@ -19,7 +19,7 @@ use crate::slot::Slotted;
 
 /// A number that arrays and gradients are made of.
 pub trait Element:
-    Slotted + crate::standin::grad_pool::Element + NumAssign + Neg<Output = Self> + Debug + Display
+    Slotted + grad_pool::Element + NumAssign + Neg<Output = Self> + Debug + Display
 {
     /// The type of its real part: `f32` or `f64`.
     type Real: RealElement;
@@ -103,39 +103,39 @@ macro_rules! real {
             type Real = $t;
             const IS_COMPLEX: bool = false;
 
-            #[inline(always)]
+            #[inline]
             fn from_real(re: $t) -> Self {
                 re
             }
-            #[inline(always)]
+            #[inline]
             fn from_parts(re: $t, _im: $t) -> Self {
                 re
             }
-            #[inline(always)]
+            #[inline]
             fn re(self) -> $t {
                 self
             }
-            #[inline(always)]
+            #[inline]
             fn im(self) -> $t {
                 0.0
             }
-            #[inline(always)]
+            #[inline]
             fn conj(self) -> Self {
                 self
             }
-            #[inline(always)]
+            #[inline]
             fn scale(self, by: $t) -> Self {
                 self * by
             }
-            #[inline(always)]
+            #[inline]
             fn over(self, divisor: Self) -> Self {
                 self / divisor
             }
-            #[inline(always)]
+            #[inline]
             fn magnitude(self) -> $t {
                 <$t>::abs(self)
             }
-            #[inline(always)]
+            #[inline]
             fn direction(self) -> Self {
                 if self > 0.0 {
                     1.0
@@ -146,31 +146,31 @@ macro_rules! real {
                     self
                 }
             }
-            #[inline(always)]
+            #[inline]
             fn exp(self) -> Self {
                 <$t>::exp(self)
             }
-            #[inline(always)]
+            #[inline]
             fn ln(self) -> Self {
                 <$t>::ln(self)
             }
-            #[inline(always)]
+            #[inline]
             fn sqrt(self) -> Self {
                 <$t>::sqrt(self)
             }
-            #[inline(always)]
+            #[inline]
             fn sin(self) -> Self {
                 <$t>::sin(self)
             }
-            #[inline(always)]
+            #[inline]
             fn cos(self) -> Self {
                 <$t>::cos(self)
             }
-            #[inline(always)]
+            #[inline]
             fn tanh(self) -> Self {
                 <$t>::tanh(self)
             }
-            #[inline(always)]
+            #[inline]
             fn sigmoid(self) -> Self {
                 // Both forms exponentiate a negative number, so neither overflows.
                 if self >= 0.0 {
@@ -180,15 +180,15 @@ macro_rules! real {
                     e / (1.0 + e)
                 }
             }
-            #[inline(always)]
+            #[inline]
             fn powi(self, exponent: i32) -> Self {
                 <$t>::powi(self, exponent)
             }
-            #[inline(always)]
+            #[inline]
             fn powf(self, exponent: $t) -> Self {
                 <$t>::powf(self, exponent)
             }
-            #[inline(always)]
+            #[inline]
             fn fused(self, a: Self, b: Self) -> Self {
                 <$t>::mul_add(self, a, b)
             }
@@ -196,19 +196,19 @@ macro_rules! real {
 
         impl RealElement for $t {
             const NEG_INFINITY: Self = <$t>::NEG_INFINITY;
-            #[inline(always)]
+            #[inline]
             fn from_usize(count: usize) -> Self {
                 $narrow(count as f64)
             }
-            #[inline(always)]
+            #[inline]
             fn from_f64(value: f64) -> Self {
                 $narrow(value)
             }
-            #[inline(always)]
+            #[inline]
             fn to_f64(self) -> f64 {
                 f64::from(self)
             }
-            #[inline(always)]
+            #[inline]
             fn is_nan(self) -> bool {
                 <$t>::is_nan(self)
             }
@@ -233,27 +233,27 @@ macro_rules! complex {
             type Real = $t;
             const IS_COMPLEX: bool = true;
 
-            #[inline(always)]
+            #[inline]
             fn from_real(re: $t) -> Self {
                 Self::new(re, 0.0)
             }
-            #[inline(always)]
+            #[inline]
             fn from_parts(re: $t, im: $t) -> Self {
                 Self::new(re, im)
             }
-            #[inline(always)]
+            #[inline]
             fn re(self) -> $t {
                 self.re
             }
-            #[inline(always)]
+            #[inline]
             fn im(self) -> $t {
                 self.im
             }
-            #[inline(always)]
+            #[inline]
             fn conj(self) -> Self {
                 Self::new(self.re, -self.im)
             }
-            #[inline(always)]
+            #[inline]
             fn scale(self, by: $t) -> Self {
                 Self::new(self.re * by, self.im * by)
             }
@@ -344,7 +344,7 @@ macro_rules! complex {
             fn powf(self, exponent: $t) -> Self {
                 Complex::powf(self, exponent)
             }
-            #[inline(always)]
+            #[inline]
             fn fused(self, a: Self, b: Self) -> Self {
                 Self::new(
                     <$t>::mul_add(self.re, a.re, <$t>::mul_add(-self.im, a.im, b.re)),

@@ -77,9 +77,7 @@ pub fn grad_check<T: Element>(
         let out = out.value().dense();
         let terms = out.iter().zip(&*weights);
         Ok(terms
-            .map(|(y, c)| {
-                c.re().to_f64() * y.re().to_f64() + c.im().to_f64() * y.im().to_f64()
-            })
+            .map(|(y, c)| c.re().to_f64() * y.re().to_f64() + c.im().to_f64() * y.im().to_f64())
             .sum())
     };
     let parts = if T::IS_COMPLEX { 2 } else { 1 };
@@ -169,7 +167,14 @@ mod tests {
         }
         let x = Array::scalar(0.8_f64);
         let error = grad_check(wrong, &[x], &Tolerance::of::<f64>()).unwrap_err();
-        assert!(matches!(error, Error::Gradient { input: 0, element: 0, .. }));
+        assert!(matches!(
+            error,
+            Error::Gradient {
+                input: 0,
+                element: 0,
+                ..
+            }
+        ));
         let z = Array::scalar(Complex::new(0.8_f64, -0.3));
         assert!(grad_check(wrong, &[z], &Tolerance::of::<Complex<f64>>()).is_err());
     }

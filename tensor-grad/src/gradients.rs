@@ -15,7 +15,7 @@ use crate::tensor::Tensor;
 
 /// The gradients of the leaves that one sweep reached.
 ///
-/// For PyTorch's other convention, gradients that accumulate over several
+/// For `PyTorch`'s other convention, gradients that accumulate over several
 /// sweeps, add them up with [`get_mut`](Self::get_mut).
 ///
 /// # Examples
@@ -72,7 +72,10 @@ impl Gradients {
     /// Returns the number of leaves that have a gradient here.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.entries.iter().filter(|(_, held)| held.is_some()).count()
+        self.entries
+            .iter()
+            .filter(|(_, held)| held.is_some())
+            .count()
     }
 
     /// Whether no leaf has a gradient here.
@@ -165,12 +168,11 @@ impl Gradients {
                 gradient.copy_from_slice(mine);
             } else if let Some(number) = leaf.leaf_number() {
                 let fresh = crate::sweep::held_copy(mine);
-                match self.position(leaf) {
-                    Some(at) => self.entries[at].1 = Some(fresh),
-                    None => {
-                        self.push(number, fresh);
-                        self.finish();
-                    }
+                if let Some(at) = self.position(leaf) {
+                    self.entries[at].1 = Some(fresh);
+                } else {
+                    self.push(number, fresh);
+                    self.finish();
                 }
             }
         }

@@ -142,7 +142,10 @@ impl<O: AnyOp + ?Sized> Drop for Node<O> {
         // Err means that this thread is ending and its queue is gone.
         let queued = DOOMED.try_with(|doomed| {
             if let Some(parents) = parents.take() {
-                doomed.nodes.borrow_mut().extend(parents.into_iter().flatten());
+                doomed
+                    .nodes
+                    .borrow_mut()
+                    .extend(parents.into_iter().flatten());
             }
             if doomed.busy.replace(true) {
                 return;

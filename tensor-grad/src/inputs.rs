@@ -8,6 +8,8 @@
 //! No two inputs ever share a buffer, because a buffer has one owner: an op that
 //! wants to give its incoming gradient to two inputs must copy it for one.
 
+use grad_pool::Arena;
+
 use crate::array::Array;
 use crate::element::Element;
 use crate::graph::NodeRef;
@@ -16,7 +18,6 @@ use crate::kernel::fold::{Operand, fold, fold_down};
 use crate::kernel::map::{put1, put2, update0, update1};
 use crate::shape::{broadcast_strides, row_major};
 use crate::slot::{Buf, Slot};
-use crate::sweep::Arena;
 
 /// In an edge list: an input that needs no gradient.
 pub(crate) const NONE: u32 = u32::MAX;

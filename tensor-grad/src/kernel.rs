@@ -7,6 +7,11 @@
 //! element's value comes from the same expression and reductions add in an order
 //! that depends on the shape alone, so results have the same bits on every run.
 
+#![expect(
+    clippy::inline_always,
+    reason = "a loop gets wide instructions only if it is inlined into the function compiled for them"
+)]
+
 pub(crate) mod fold;
 pub(crate) mod gemm;
 pub(crate) mod map;

@@ -17,7 +17,7 @@ use crate::graph::Node;
 use crate::inputs::NONE;
 
 /// The reachable part of a graph, in flat lists that a later plan reuses.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Plan<'g> {
     /// The nodes by index; the root is first.
     pub(crate) order: Vec<&'g Node>,
@@ -38,6 +38,14 @@ struct Planner<'p, 'g> {
 }
 
 impl<'g> Plan<'g> {
+    /// Nothing yet.
+    pub(crate) const NEW: Self = Self {
+        order: Vec::new(),
+        starts: Vec::new(),
+        edges: Vec::new(),
+        uses: Vec::new(),
+    };
+
     /// Finds everything that `root` depends on.
     pub(crate) fn draw(&mut self, root: &'g Node) {
         static NEXT: AtomicU32 = AtomicU32::new(1);
@@ -138,12 +146,12 @@ mod tests {
         let x = Tensor::leaf(Array::scalar(1.0_f64));
         let y = x.try_mul(&x).unwrap();
         let z = y.try_add(&x).unwrap();
-        let node = |t: &Tensor<f64>| t.node().unwrap().clone();
+        let node = |t: &Tensor<f64>| std::sync::Arc::clone(t.node().unwrap());
         let (x, y, z) = (node(&x), node(&y), node(&z));
         for foreign in [&x, &y, &z] {
             // What another sweep that is in the middle of planning leaves.
             foreign.mark.store(u64::MAX, Ordering::Relaxed);
-            let mut plan = Plan::default();
+            let mut plan = Plan::NEW;
             plan.draw(&z);
             assert_eq!(plan.order.len(), 3);
             assert_eq!(plan.edges, [1, 2, 2, 2]);

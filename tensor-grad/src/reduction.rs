@@ -24,29 +24,31 @@ pub(crate) struct Reduction {
 }
 
 impl Reduction {
-    /// Reduces `axes` of `shape`; `None` stands for all of them.
+    /// Reduces all axes, to rank 0.
+    pub(crate) fn all(shape: &[usize]) -> Self {
+        Self {
+            from: dims(shape),
+            to: Shape::new(),
+            strides: Shape::from_elem(0, shape.len()),
+        }
+    }
+
+    /// Reduces `axes` of `shape`.
     pub(crate) fn new(
         op: &'static str,
         shape: &[usize],
-        axes: Option<&[usize]>,
+        axes: &[usize],
         reduced: Reduced,
     ) -> Result<Self> {
+        let mask = axis_mask(op, shape, axes)?;
         let mut kept = dims(shape);
         let mut to = Shape::new();
-        if let Some(axes) = axes {
-            let mask = axis_mask(op, shape, axes)?;
-            for (size, &reduce) in kept.iter_mut().zip(&mask) {
-                if reduce {
-                    *size = 1;
-                }
-                if !reduce || reduced == Reduced::Kept {
-                    to.push(*size);
-                }
+        for (size, &reduce) in kept.iter_mut().zip(&mask) {
+            if reduce {
+                *size = 1;
             }
-        } else {
-            kept.fill(1);
-            if reduced == Reduced::Kept {
-                to = kept.clone();
+            if !reduce || reduced == Reduced::Kept {
+                to.push(*size);
             }
         }
         Ok(Self {

@@ -199,10 +199,7 @@ mod tests {
             broadcast("add", &[3, 1], &[1, 4]).unwrap().as_slice(),
             [3, 4]
         );
-        assert_eq!(
-            broadcast("add", &[], &[2, 0]).unwrap().as_slice(),
-            [2, 0]
-        );
+        assert_eq!(broadcast("add", &[], &[2, 0]).unwrap().as_slice(), [2, 0]);
         assert_eq!(
             broadcast("add", &[4], &[2, 3, 1]).unwrap().as_slice(),
             [2, 3, 4]
@@ -225,7 +222,9 @@ mod tests {
     #[test]
     fn a_view_is_reshaped_without_a_copy_where_its_axes_allow() {
         assert_eq!(
-            reshape_strides(&[4, 6], &[1, 4], &[2, 2, 6]).unwrap().as_slice(),
+            reshape_strides(&[4, 6], &[1, 4], &[2, 2, 6])
+                .unwrap()
+                .as_slice(),
             [2, 1, 4]
         );
         assert_eq!(reshape_strides(&[4, 6], &[1, 4], &[24]), None);

@@ -10,9 +10,8 @@
 use core::fmt;
 use core::ops::{Deref, DerefMut};
 
+use grad_pool::{Arena, Grad, Leaf};
 use num_complex::Complex;
-
-use crate::standin::grad_pool::{Arena, Grad, Leaf};
 
 use crate::element::Element;
 

@@ -7,12 +7,10 @@
 
 use core::ops::{Deref, DerefMut};
 
-use crate::standin::tls_pool::{Scratch, TlsPool};
+use tls_pool::Scratch;
 
 use crate::element::Element;
-
-/// The engine's own pool of forward values.
-static POOL: TlsPool = TlsPool;
+use crate::pools::FORWARD;
 
 /// The elements behind one or more arrays.
 pub(crate) enum Store<T: Element> {
@@ -30,7 +28,7 @@ impl<T: Element> Store<T> {
         match len {
             0 => Self::Plain(Vec::new()),
             1 => Self::One([T::zeroed()]),
-            _ => POOL
+            _ => FORWARD
                 .zeroed(&[len])
                 .map_or_else(|_| Self::Plain(vec![T::zeroed(); len]), Self::Pooled),
         }
@@ -40,7 +38,7 @@ impl<T: Element> Store<T> {
     pub(crate) fn unspecified(len: usize) -> Self {
         match len {
             0 | 1 => Self::zeroed(len),
-            _ => POOL
+            _ => FORWARD
                 .unspecified(&[len])
                 .map_or_else(|_| Self::Plain(vec![T::zeroed(); len]), Self::Pooled),
         }

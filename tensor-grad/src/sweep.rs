@@ -10,21 +10,21 @@
 //! not depend on the graph. The order depends on the graph alone, so sums come
 //! out with the same bits whatever the pools hold.
 
+use grad_pool::Arena;
+
 use crate::element::Element;
 use crate::gradients::Gradients;
 use crate::graph::NodeRef;
 use crate::inputs::{Inputs, NONE};
-use crate::plan::Plan;
+use crate::pools::SWEEP;
+use crate::scratch::Lists;
 use crate::slot::{Buf, Held, Slot};
-
-pub(crate) use crate::standin::grad_pool::Arena;
 
 /// Sweeps the graph below `root`, whose gradient is what `seed` makes.
 pub(crate) fn sweep(root: &NodeRef, seed: impl for<'a> FnOnce(&'a Arena) -> Slot<'a>) -> Gradients {
-    let arena = Arena;
-    let mut plan = Plan::default();
-    let mut slots: Vec<Option<Slot<'_>>> = Vec::new();
-    let mut ready: Vec<u32> = Vec::new();
+    let arena = SWEEP.arena();
+    let mut lists = Lists::take();
+    let Lists { plan, slots, ready } = &mut lists;
     plan.draw(root);
     slots.resize_with(plan.order.len(), || None);
     slots[0] = Some(seed(&arena));
@@ -45,7 +45,7 @@ pub(crate) fn sweep(root: &NodeRef, seed: impl for<'a> FnOnce(&'a Arena) -> Slot
             let mut inputs = Inputs {
                 edges,
                 parents: &node.parents,
-                slots: &mut slots,
+                slots,
                 arena: &arena,
             };
             node.op().sweep(gradient, &mut inputs);
@@ -61,12 +61,13 @@ pub(crate) fn sweep(root: &NodeRef, seed: impl for<'a> FnOnce(&'a Arena) -> Slot
         }
     }
     gradients.finish();
+    lists.give_back();
     gradients
 }
 
 /// A gradient that did not come from a sweep.
 pub(crate) fn held_copy<T: Element>(values: &[T]) -> Held {
-    let arena = Arena;
+    let arena = SWEEP.arena();
     let mut fresh = Buf::unspecified(&arena, values.len());
     fresh.copy_from_slice(values);
     T::into_slot(fresh).into_held()

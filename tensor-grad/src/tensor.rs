@@ -13,8 +13,11 @@ use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::gradients::Gradients;
 use crate::graph::{Node, NodeRef, Op};
+use crate::kernel::simd::wide;
 use crate::mode::recording;
+use crate::shape::dims;
 use crate::slot::Buf;
+use crate::store::Store;
 use crate::sweep::sweep;
 
 /// A value that gradients can flow through.
@@ -64,8 +67,10 @@ impl<T: Element> Tensor<T> {
     ) -> Self {
         let needed = parents.iter().any(Option::is_some) && recording();
         let node = needed.then(|| {
-            let parents: SmallVec<[Option<NodeRef>; 3]> =
-                parents.into_iter().map(Option::<&NodeRef>::cloned).collect();
+            let parents: SmallVec<[Option<NodeRef>; 3]> = parents
+                .into_iter()
+                .map(Option::<&NodeRef>::cloned)
+                .collect();
             Node::computed(value.len(), parents, op())
         });
         Self { value, node }
@@ -167,21 +172,39 @@ impl<T: Element> Tensor<T> {
         Ok(self.value.make_mut())
     }
 
-    /// Writes `f(i, old)` over every element `i`, into a recycled buffer if the old value is shared.
-    pub(crate) fn rewrite(&mut self, f: impl Fn(usize, T) -> T) {
+    /// Replaces every element `p` with `f(p, a)`.
+    ///
+    /// Where the old value is shared, the new one goes into a recycled buffer.
+    pub(crate) fn rewrite<A: Copy>(&mut self, a: &[A], f: impl Fn(T, A) -> T) {
+        self.rewrite2((a, a), |p, a, _| f(p, a));
+    }
+
+    /// Replaces every element `p` with `f(p, a, b)`.
+    pub(crate) fn rewrite2<A: Copy, B: Copy>(
+        &mut self,
+        (a, b): (&[A], &[B]),
+        f: impl Fn(T, A, B) -> T,
+    ) {
         if self.value.is_shared() {
-            // One pass instead of a copy and a pass.
+            // One pass, instead of a copy and a pass.
             let old = self.value.dense();
-            let mut fresh = crate::store::Store::unspecified(old.len());
-            for (i, (new, &old)) in fresh.iter_mut().zip(&*old).enumerate() {
-                *new = f(i, old);
-            }
+            let mut fresh = Store::unspecified(old.len());
+            let new = &mut *fresh;
+            wide(new.len(), || {
+                let operands = old.iter().zip(a).zip(b);
+                for (new, ((&p, &a), &b)) in new.iter_mut().zip(operands) {
+                    *new = f(p, a, b);
+                }
+            });
             drop(old);
-            self.value = Array::from_store(crate::shape::dims(self.value.shape()), fresh);
+            self.value = Array::from_store(dims(self.value.shape()), fresh);
         } else {
-            for (i, value) in self.value.make_mut().iter_mut().enumerate() {
-                *value = f(i, *value);
-            }
+            let value = self.value.make_mut();
+            wide(value.len(), || {
+                for ((p, &a), &b) in value.iter_mut().zip(a).zip(b) {
+                    *p = f(*p, a, b);
+                }
+            });
         }
     }
 

@@ -66,7 +66,7 @@ pub(crate) fn unary<T: Element, R: Rule<T>>(x: &Tensor<T>, rule: R) -> Tensor<T>
 ///
 /// Otherwise an element that does not count, such as the branch not taken of a
 /// choice, would contribute zero times infinity: not a number.
-#[inline(always)]
+#[inline]
 pub(crate) fn guarded<T: Element>(g: T, f: impl FnOnce(T) -> T) -> T {
     let sent = f(g);
     if g == T::zero() { T::zero() } else { sent }

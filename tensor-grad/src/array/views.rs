@@ -85,7 +85,9 @@ impl<T: Element> Array<T> {
         let lead = shape.len().checked_sub(self.rank());
         let fits = lead.is_some_and(|lead| {
             let pairs = self.shape().iter().zip(&shape[lead..]);
-            pairs.into_iter().all(|(&from, &to)| from == to || from == 1)
+            pairs
+                .into_iter()
+                .all(|(&from, &to)| from == to || from == 1)
         });
         if !fits {
             return Err(Error::Reshape {

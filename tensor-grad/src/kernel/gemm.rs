@@ -184,11 +184,12 @@ impl<T: Element> Fused for Own<'_, '_, T> {
         let n = b.cols;
         let mut j = 0;
         // 32 single-precision columns are two registers of AVX-512, four of AVX2.
-        while j + 32 <= n {
+        // Complex numbers do not vectorise so, and wide tiles of them only take long to compile.
+        while !T::IS_COMPLEX && j + 32 <= n {
             strip::<T, 32, FMA>(a, b, c, mode, j);
             j += 32;
         }
-        while j + 8 <= n {
+        while !T::IS_COMPLEX && j + 8 <= n {
             strip::<T, 8, FMA>(a, b, c, mode, j);
             j += 8;
         }

@@ -91,8 +91,8 @@ mod tests {
     #[test]
     fn every_length_adds_every_element_once() {
         for n in (0..70).chain([1023, 1024, 1025, 5000, 8192]) {
-            let x: Vec<f64> = (0..n).map(|i| i as f64).collect();
-            let n = n as f64;
+            let x: Vec<f64> = (0..n).map(f64::from).collect();
+            let n = f64::from(n);
             assert_eq!(sum_slice(&x), n * (n - 1.0) / 2.0, "{n}");
         }
     }

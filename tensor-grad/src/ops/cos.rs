@@ -10,12 +10,12 @@ struct Cos;
 impl<T: Element> Rule<T> for Cos {
     const KEEPS: Keeps = Keeps::Input;
 
-    #[inline(always)]
+    #[inline]
     fn value(self, x: T) -> T {
         x.cos()
     }
 
-    #[inline(always)]
+    #[inline]
     fn gradient(self, g: T, kept: T) -> T {
         -(g * kept.sin().conj())
     }

@@ -10,12 +10,12 @@ struct Exp;
 impl<T: Element> Rule<T> for Exp {
     const KEEPS: Keeps = Keeps::Output;
 
-    #[inline(always)]
+    #[inline]
     fn value(self, x: T) -> T {
         x.exp()
     }
 
-    #[inline(always)]
+    #[inline]
     fn gradient(self, g: T, kept: T) -> T {
         g * kept.conj()
     }

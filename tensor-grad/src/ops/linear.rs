@@ -49,7 +49,7 @@ impl<T: Element> Op for Linear<T> {
 impl<T: Element> Tensor<T> {
     /// Applies an affine layer: `[.., inputs]` times the transpose of `weight`, plus `bias`.
     ///
-    /// `weight` has shape `[outputs, inputs]` and `bias` `[outputs]`, as in PyTorch.
+    /// `weight` has shape `[outputs, inputs]` and `bias` `[outputs]`, as in `PyTorch`.
     ///
     /// # Examples
     ///

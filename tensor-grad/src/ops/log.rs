@@ -10,12 +10,12 @@ struct Log;
 impl<T: Element> Rule<T> for Log {
     const KEEPS: Keeps = Keeps::Input;
 
-    #[inline(always)]
+    #[inline]
     fn value(self, x: T) -> T {
         x.ln()
     }
 
-    #[inline(always)]
+    #[inline]
     fn gradient(self, g: T, kept: T) -> T {
         guarded(g, |g| g.over(kept.conj()))
     }

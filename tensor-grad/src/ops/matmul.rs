@@ -1,4 +1,4 @@
-//! Products of matrices and vectors, batched and broadcast as NumPy's `matmul`.
+//! Products of matrices and vectors, batched and broadcast as `NumPy`'s `matmul`.
 
 use crate::array::Array;
 use crate::element::Element;

@@ -19,7 +19,7 @@ use crate::tensor::Tensor;
 struct Max<T: RealElement> {
     reduction: Reduction,
     x: Array<T>,
-    max: Array<T>,
+    out: Array<T>,
 }
 
 fn ties<T: RealElement>(x: T, max: T) -> bool {
@@ -31,7 +31,7 @@ impl<T: RealElement> Op for Max<T> {
 
     fn backward<'a>(&self, mut gradient: Buf<'a, T>, to: &mut Inputs<'_, 'a>) {
         let Reduction { from, strides, .. } = &self.reduction;
-        let (x, max) = (self.x.dense(), self.max.dense());
+        let (x, max) = (self.x.dense(), self.out.dense());
         let own = row_major(from);
         let mut count: Store<T> = Store::zeroed(max.len());
         walk(from, [&own, strides], [0; 2], |[ix, im], n, [sx, sm]| {
@@ -61,10 +61,8 @@ impl<T: RealElement> Op for Max<T> {
 fn largest<T: RealElement>(
     op: &'static str,
     x: &Tensor<T>,
-    axes: Option<&[usize]>,
-    reduced: Reduced,
+    reduction: Reduction,
 ) -> Result<Tensor<T>> {
-    let reduction = Reduction::new(op, x.shape(), axes, reduced)?;
     if reduction.group() == 0 {
         return Err(Error::Empty {
             op,
@@ -90,11 +88,11 @@ fn largest<T: RealElement>(
         },
     );
     let value = Array::from_store(reduction.to.clone(), out);
-    let max = value.clone();
+    let out = value.clone();
     Ok(Tensor::record(value, [x.node()], || Max {
         reduction,
         x: x.value().clone(),
-        max,
+        out,
     }))
 }
 
@@ -115,7 +113,7 @@ impl<T: RealElement> Tensor<T> {
     ///
     /// [`Error::Empty`] if there are no elements.
     pub fn max(&self) -> Result<Self> {
-        largest("max", self, None, Reduced::Dropped)
+        largest("max", self, Reduction::all(self.shape()))
     }
 
     /// Returns the largest elements along `axes`, which the result does not have.
@@ -125,7 +123,8 @@ impl<T: RealElement> Tensor<T> {
     /// [`Error::Empty`] if one of `axes` has size 0, [`Error::Axis`] if one does not
     /// exist, [`Error::Axes`] if one is named twice.
     pub fn max_over(&self, axes: &[usize]) -> Result<Self> {
-        largest("max_over", self, Some(axes), Reduced::Dropped)
+        let op = "max_over";
+        largest(op, self, Reduction::new(op, self.shape(), axes, Reduced::Dropped)?)
     }
 
     /// Returns the largest elements along `axes`, which the result keeps with size 1.
@@ -134,7 +133,8 @@ impl<T: RealElement> Tensor<T> {
     ///
     /// As [`max_over`](Self::max_over).
     pub fn max_keeping(&self, axes: &[usize]) -> Result<Self> {
-        largest("max_keeping", self, Some(axes), Reduced::Kept)
+        let op = "max_keeping";
+        largest(op, self, Reduction::new(op, self.shape(), axes, Reduced::Kept)?)
     }
 }
 

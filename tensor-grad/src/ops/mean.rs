@@ -3,14 +3,14 @@
 use super::sum::{Mean, summed};
 use crate::element::Element;
 use crate::error::Result;
-use crate::reduction::Reduced;
+use crate::reduction::{Reduced, Reduction};
 use crate::tensor::Tensor;
 
 impl<T: Element> Tensor<T> {
     /// Returns the mean of all elements, at rank 0; not-a-number if there are none.
     #[must_use]
     pub fn mean(&self) -> Self {
-        summed("mean", self, None, Reduced::Dropped, Mean::Yes).expect("all axes exist")
+        summed(self, Reduction::all(self.shape()), Mean::Yes)
     }
 
     /// Returns the mean along `axes`, which the result does not have.
@@ -20,7 +20,8 @@ impl<T: Element> Tensor<T> {
     /// [`Error::Axis`](crate::Error::Axis) if an axis does not exist,
     /// [`Error::Axes`](crate::Error::Axes) if one is named twice.
     pub fn mean_over(&self, axes: &[usize]) -> Result<Self> {
-        summed("mean_over", self, Some(axes), Reduced::Dropped, Mean::Yes)
+        let over = Reduction::new("mean_over", self.shape(), axes, Reduced::Dropped)?;
+        Ok(summed(self, over, Mean::Yes))
     }
 
     /// Returns the mean along `axes`, which the result keeps with size 1.
@@ -29,7 +30,8 @@ impl<T: Element> Tensor<T> {
     ///
     /// As [`mean_over`](Self::mean_over).
     pub fn mean_keeping(&self, axes: &[usize]) -> Result<Self> {
-        summed("mean_keeping", self, Some(axes), Reduced::Kept, Mean::Yes)
+        let over = Reduction::new("mean_keeping", self.shape(), axes, Reduced::Kept)?;
+        Ok(summed(self, over, Mean::Yes))
     }
 }
 

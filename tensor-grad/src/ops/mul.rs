@@ -23,12 +23,18 @@ impl<T: Element> Op for Mul<T> {
     type Out = T;
 
     fn backward<'a>(&self, gradient: Buf<'a, T>, to: &mut Inputs<'_, 'a>) {
-        for (i, other) in [&self.right, &self.left].into_iter().enumerate() {
-            if let Some(other) = other {
-                to.spread(i, self.shapes.pair(i), &gradient, other, |g, x| {
-                    g * x.conj()
-                });
+        let slope = |g: T, x: T| g * x.conj();
+        if let Some(right) = &self.right {
+            if self.left.is_none() && self.shapes.pair(0).is_none() {
+                return to.pull(0, gradient, &right.dense(), slope);
             }
+            to.spread(0, self.shapes.pair(0), &gradient, right, slope);
+        }
+        if let Some(left) = &self.left {
+            if self.shapes.pair(1).is_none() {
+                return to.pull(1, gradient, &left.dense(), slope);
+            }
+            to.spread(1, self.shapes.pair(1), &gradient, left, slope);
         }
     }
 }

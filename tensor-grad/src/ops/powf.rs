@@ -10,12 +10,12 @@ struct Powf<R>(R);
 impl<T: Element> Rule<T> for Powf<T::Real> {
     const KEEPS: Keeps = Keeps::Input;
 
-    #[inline(always)]
+    #[inline]
     fn value(self, x: T) -> T {
         x.powf(self.0)
     }
 
-    #[inline(always)]
+    #[inline]
     fn gradient(self, g: T, kept: T) -> T {
         let (zero, one) = (
             <T::Real as num_traits::Zero>::zero(),

@@ -10,12 +10,12 @@ struct Powi(i32);
 impl<T: Element> Rule<T> for Powi {
     const KEEPS: Keeps = Keeps::Input;
 
-    #[inline(always)]
+    #[inline]
     fn value(self, x: T) -> T {
         x.powi(self.0)
     }
 
-    #[inline(always)]
+    #[inline]
     fn gradient(self, g: T, kept: T) -> T {
         // A constant has slope 0 even at 0, where the formula says 0 times infinity.
         if self.0 == 0 {

@@ -10,12 +10,12 @@ struct Relu;
 impl<T: RealElement> Rule<T> for Relu {
     const KEEPS: Keeps = Keeps::Output;
 
-    #[inline(always)]
+    #[inline]
     fn value(self, x: T) -> T {
         if x <= T::zero() { T::zero() } else { x }
     }
 
-    #[inline(always)]
+    #[inline]
     fn gradient(self, g: T, kept: T) -> T {
         if kept <= T::zero() { T::zero() } else { g }
     }

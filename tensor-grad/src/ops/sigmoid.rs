@@ -10,12 +10,12 @@ struct Sigmoid;
 impl<T: Element> Rule<T> for Sigmoid {
     const KEEPS: Keeps = Keeps::Output;
 
-    #[inline(always)]
+    #[inline]
     fn value(self, x: T) -> T {
         x.sigmoid()
     }
 
-    #[inline(always)]
+    #[inline]
     fn gradient(self, g: T, kept: T) -> T {
         g * (kept * (T::one() - kept)).conj()
     }

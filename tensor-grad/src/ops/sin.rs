@@ -10,12 +10,12 @@ struct Sin;
 impl<T: Element> Rule<T> for Sin {
     const KEEPS: Keeps = Keeps::Input;
 
-    #[inline(always)]
+    #[inline]
     fn value(self, x: T) -> T {
         x.sin()
     }
 
-    #[inline(always)]
+    #[inline]
     fn gradient(self, g: T, kept: T) -> T {
         g * kept.cos().conj()
     }

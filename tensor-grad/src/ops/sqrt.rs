@@ -10,12 +10,12 @@ struct Sqrt;
 impl<T: Element> Rule<T> for Sqrt {
     const KEEPS: Keeps = Keeps::Output;
 
-    #[inline(always)]
+    #[inline]
     fn value(self, x: T) -> T {
         x.sqrt()
     }
 
-    #[inline(always)]
+    #[inline]
     fn gradient(self, g: T, kept: T) -> T {
         guarded(g, |g| g.over((kept + kept).conj()))
     }

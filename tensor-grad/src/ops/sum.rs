@@ -33,15 +33,12 @@ impl<T: Element> Op for Sum<T> {
     }
 }
 
-/// The sum over `axes`, or the mean.
+/// The sums that `reduction` describes, or the means.
 pub(super) fn summed<T: Element>(
-    op: &'static str,
     x: &Tensor<T>,
-    axes: Option<&[usize]>,
-    reduced: Reduced,
+    reduction: Reduction,
     mean: Mean,
-) -> Result<Tensor<T>> {
-    let reduction = Reduction::new(op, x.shape(), axes, reduced)?;
+) -> Tensor<T> {
     let factor = match mean {
         Mean::No => T::Real::from_usize(1),
         // Of nothing: infinity, times a sum of zero, is the not-a-number that a mean of nothing is.
@@ -53,10 +50,7 @@ pub(super) fn summed<T: Element>(
         out.iter_mut().for_each(|sum| *sum = sum.scale(factor));
     }
     let value = Array::from_store(reduction.to.clone(), out);
-    Ok(Tensor::record(value, [x.node()], || Sum::<T> {
-        reduction,
-        factor,
-    }))
+    Tensor::record(value, [x.node()], || Sum::<T> { reduction, factor })
 }
 
 /// Whether to divide a sum by the number of its terms.
@@ -70,7 +64,7 @@ impl<T: Element> Tensor<T> {
     /// Adds up all elements, to rank 0; 0 if there are none.
     #[must_use]
     pub fn sum(&self) -> Self {
-        summed("sum", self, None, Reduced::Dropped, Mean::No).expect("all axes exist")
+        summed(self, Reduction::all(self.shape()), Mean::No)
     }
 
     /// Adds up the elements along `axes`, which the result does not have.
@@ -80,7 +74,8 @@ impl<T: Element> Tensor<T> {
     /// [`Error::Axis`](crate::Error::Axis) if an axis does not exist,
     /// [`Error::Axes`](crate::Error::Axes) if one is named twice.
     pub fn sum_over(&self, axes: &[usize]) -> Result<Self> {
-        summed("sum_over", self, Some(axes), Reduced::Dropped, Mean::No)
+        let over = Reduction::new("sum_over", self.shape(), axes, Reduced::Dropped)?;
+        Ok(summed(self, over, Mean::No))
     }
 
     /// Adds up the elements along `axes`, which the result keeps with size 1.
@@ -89,7 +84,8 @@ impl<T: Element> Tensor<T> {
     ///
     /// As [`sum_over`](Self::sum_over).
     pub fn sum_keeping(&self, axes: &[usize]) -> Result<Self> {
-        summed("sum_keeping", self, Some(axes), Reduced::Kept, Mean::No)
+        let over = Reduction::new("sum_keeping", self.shape(), axes, Reduced::Kept)?;
+        Ok(summed(self, over, Mean::No))
     }
 }
 

@@ -10,12 +10,12 @@ struct Tanh;
 impl<T: Element> Rule<T> for Tanh {
     const KEEPS: Keeps = Keeps::Output;
 
-    #[inline(always)]
+    #[inline]
     fn value(self, x: T) -> T {
         x.tanh()
     }
 
-    #[inline(always)]
+    #[inline]
     fn gradient(self, g: T, kept: T) -> T {
         g * (T::one() - kept * kept).conj()
     }
