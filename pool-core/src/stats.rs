@@ -126,6 +126,7 @@ statistics! {
     peak_bytes,
 }
 
+#[inline]
 fn read(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
 }

@@ -25,7 +25,7 @@ use crate::policy::{CONSERVATIVE, DEFAULT};
 use crate::register::Register;
 use crate::scratch::{Lender, Scratch};
 use crate::table::{self, Place};
-use crate::tenant::{Estate, Lodger, Shelf, Tenant};
+use crate::tenant::{Estate, Lodger, Shelf};
 
 /// A pool of scratch buffers with one shelf per thread. Cloning makes another handle to it.
 ///
@@ -59,7 +59,7 @@ pub(crate) struct Shared<P: Retention + 'static> {
 
 /// What a borrower is promised about the contents.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Contents {
+pub(crate) enum Contents {
     Zeroed,
     Unspecified,
 }
@@ -237,7 +237,8 @@ impl<P: Retention> TlsPool<P> {
     /// held and the high-water marks are the shelf's, and the counts are this thread's own.
     #[must_use]
     pub fn thread_stats(&self) -> Stats {
-        table::with_settled(&self.shared.place, |tenant| tenant.own()).unwrap_or_default()
+        table::with_settled(&self.shared.place, |shelf: &mut Lodger<P>| shelf.own())
+            .unwrap_or_default()
     }
 
     /// Frees what is from before now and can be reached from here.
@@ -248,14 +249,15 @@ impl<P: Retention> TlsPool<P> {
             register.expel(self.shared.switch.state())
         };
         drop(stale);
-        let now = self.shared.switch.state();
         // None means that this thread has no shelf to free.
-        let _ = table::with_settled(&self.shared.place, |tenant| tenant.renew(now));
+        let _ = table::with_settled(&self.shared.place, |shelf: &mut Lodger<P>| {
+            shelf.renew(self.shared.switch.state());
+        });
     }
 
     /// Calls `work` with this thread's shelf.
     #[inline]
-    fn with_shelf<R>(&self, work: impl FnOnce(&mut dyn Tenant) -> R) -> Option<R> {
+    fn with_shelf<R>(&self, work: impl FnOnce(&mut Lodger<P>) -> R) -> Option<R> {
         table::with(&self.shared.place, || Lodger::arrive(&self.shared), work)
     }
 
@@ -269,31 +271,30 @@ impl<P: Retention> TlsPool<P> {
     ) -> Result<Scratch<'p, T, P>, ShapeError> {
         let len = elements(shape, size_of::<T>())?;
         let bytes = len * size_of::<T>();
-        let now = self.shared.switch.state();
         if bytes == 0 {
-            return Ok(Scratch::new(fresh(len, contents), now, Lender::None));
+            return Ok(Scratch::unpooled(fresh(len, contents)));
         }
-        let zeroed = contents == Contents::Zeroed;
         let class = (TypeId::of::<T>(), len);
-        let found = if Words::can_hold::<T>() {
-            self.with_shelf(|shelf| shelf.take(now, class, bytes, zeroed))
-        } else {
-            self.with_shelf(|shelf| {
+        // The state is read once the shelf is at hand: a shelf never goes back to an older one.
+        let found = self.with_shelf(|shelf| {
+            let now = self.shared.switch.state();
+            if !Words::can_hold::<T>() {
                 shelf.counters().bypass();
-                Found::Bypass
-            })
-        };
+                return (Found::Bypass, now);
+            }
+            (shelf.take(now, class, bytes, contents), now)
+        });
         Ok(match found {
-            Some(Found::Hit(words)) => {
+            Some((Found::Hit(words), now)) => {
                 let data = recycled(words, contents);
                 debug_assert_eq!(data.len(), len, "a class has one length");
-                Scratch::new(data, now, lender())
+                Scratch::new(data, lender(), now)
             }
-            Some(Found::Miss) => Scratch::new(fresh(len, contents), now, lender()),
-            Some(Found::Bypass) => Scratch::new(fresh(len, contents), now, Lender::None),
+            Some((Found::Miss, now)) => Scratch::new(fresh(len, contents), lender(), now),
+            Some((Found::Bypass, _)) => Scratch::unpooled(fresh(len, contents)),
             None => {
                 self.shared.register.lock().stray().bypass();
-                Scratch::new(fresh(len, contents), now, Lender::None)
+                Scratch::unpooled(fresh(len, contents))
             }
         })
     }
@@ -302,11 +303,10 @@ impl<P: Retention> TlsPool<P> {
     #[inline]
     pub(crate) fn take_back<T: Pod>(&self, data: Vec<T>, lent: State) {
         let class = (TypeId::of::<T>(), data.len());
-        let now = self.shared.switch.state();
         // Err can not come, as only what `Words` holds was lent with a way back.
-        let returned = Words::from_vec(data)
-            .ok()
-            .and_then(|words| self.with_shelf(|shelf| shelf.give(lent, now, class, words)));
+        let returned = Words::from_vec(data).ok().and_then(|words| {
+            self.with_shelf(|shelf| shelf.give(lent, self.shared.switch.state(), class, words))
+        });
         if returned.is_none() {
             let register = self.shared.register.lock();
             register.stray().refuse_unseen(Refusal::Closed);

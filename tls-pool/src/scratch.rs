@@ -2,7 +2,7 @@
 //!
 //! - A buffer has one owner: [`Scratch`] is neither `Clone` nor `Copy`, and shows a slice only.
 //! - It comes back once: dropping is the return, and [`Scratch::detach`] takes the buffer first.
-//! - What does not ride the pool has no way back: its guard has no lender, and drops it.
+//! - What does not ride the pool has no way back: its guard drops it.
 
 use std::fmt;
 use std::mem;
@@ -66,38 +66,42 @@ use crate::TlsPool;
 /// ```
 pub struct Scratch<'p, T: Pod, P: Retention + 'static = Bounded> {
     data: Vec<T>,
-    /// The state of the pool's switch when the buffer was lent.
-    lent: State,
-    lender: Lender<'p, P>,
+    /// Where it goes back to, and the state of the pool's switch when it was lent; unless it did
+    /// not ride the pool.
+    lent: Option<(Lender<'p, P>, State)>,
 }
 
 /// Where a buffer goes when its guard drops.
 pub(crate) enum Lender<'p, P: Retention + 'static> {
-    /// Nowhere: it did not ride a pool.
-    None,
-    /// To a pool that outlives the guard.
+    /// A pool that outlives the guard.
     Borrowed(&'p TlsPool<P>),
-    /// To a pool that the guard keeps alive.
+    /// A pool that the guard keeps alive.
     Owned(TlsPool<P>),
 }
 
-impl<P: Retention> Lender<'_, P> {
-    /// The pool to return to.
+impl<P: Retention> Deref for Lender<'_, P> {
+    type Target = TlsPool<P>;
+
     #[inline]
-    fn pool(&self) -> Option<&TlsPool<P>> {
+    fn deref(&self) -> &TlsPool<P> {
         match self {
-            Self::None => None,
-            Self::Borrowed(pool) => Some(pool),
-            Self::Owned(pool) => Some(pool),
+            Self::Borrowed(pool) => pool,
+            Self::Owned(pool) => pool,
         }
     }
 }
 
 impl<'p, T: Pod, P: Retention> Scratch<'p, T, P> {
-    /// Makes a guard around `data`.
+    /// Makes a guard around a buffer that `lender` lent in the state `lent`.
     #[inline]
-    pub(crate) fn new(data: Vec<T>, lent: State, lender: Lender<'p, P>) -> Self {
-        Self { data, lent, lender }
+    pub(crate) fn new(data: Vec<T>, lender: Lender<'p, P>, lent: State) -> Self {
+        let lent = Some((lender, lent));
+        Self { data, lent }
+    }
+
+    /// Makes a guard around a buffer that does not ride the pool.
+    pub(crate) fn unpooled(data: Vec<T>) -> Self {
+        Self { data, lent: None }
     }
 
     /// Takes the buffer out of the pool's care for good, at no copy.
@@ -113,7 +117,7 @@ impl<'p, T: Pod, P: Retention> Scratch<'p, T, P> {
     /// ```
     #[must_use = "dropping the buffer frees it, where dropping the guard would recycle it"]
     pub fn detach(mut self) -> Vec<T> {
-        if let Some(pool) = mem::replace(&mut self.lender, Lender::None).pool() {
+        if let Some((pool, _)) = self.lent.take() {
             pool.let_go();
         }
         mem::take(&mut self.data)
@@ -123,8 +127,8 @@ impl<'p, T: Pod, P: Retention> Scratch<'p, T, P> {
 impl<T: Pod, P: Retention> Drop for Scratch<'_, T, P> {
     #[inline]
     fn drop(&mut self) {
-        if let Some(pool) = self.lender.pool() {
-            pool.take_back(mem::take(&mut self.data), self.lent);
+        if let Some((pool, lent)) = &self.lent {
+            pool.take_back(mem::take(&mut self.data), *lent);
         }
     }
 }

@@ -11,11 +11,10 @@
 //! - A dropped pool's shelf is freed when its thread next touches *any* pool, or ends: [`CLOSED`]
 //!   counts pools that are gone, and one load tells a table that it missed some.
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-
-use crate::tenant::Tenant;
 
 /// Pools that are gone, ever.
 static CLOSED: AtomicUsize = AtomicUsize::new(0);
@@ -58,10 +57,22 @@ impl Drop for Place {
     fn drop(&mut self) {
         let mut vacant = VACANT.lock().unwrap_or_else(PoisonError::into_inner);
         vacant.indices.push(self.index);
-        // Release, against the Acquire in `Table::tenant`: a table that sees this count also sees
+        // Release, against the Acquire in `Table::keep_house`: a table that sees this count also sees
         // that the pool has no handle left.
         CLOSED.fetch_add(1, Ordering::Release);
     }
+}
+
+/// A shelf as the table sees it, whatever its policy.
+///
+/// Its own pool knows the type and gets it back by a checked downcast, so that a borrow or return
+/// is inlined and no virtual call.
+pub(crate) trait Tenant: Any {
+    /// Whether the pool is gone.
+    fn is_orphan(&self) -> bool;
+
+    /// Leaves the thread: buffers and counts go to the pool, if it is still there.
+    fn close(self: Box<Self>);
 }
 
 /// Shelves by the index of their pool.
@@ -89,26 +100,26 @@ impl Table {
         }
     }
 
-    /// The tenant at `place`, moved in by `make` if there is none yet.
+    /// The tenant at `place`, if it has moved in.
     #[inline]
-    fn tenant(&mut self, place: &Place, make: impl FnOnce() -> Box<dyn Tenant>) -> &mut dyn Tenant {
+    fn find<L: Tenant>(&mut self, place: &Place) -> Option<&mut L> {
+        match self.tenants.get_mut(place.index)? {
+            Some((serial, tenant)) if *serial == place.serial => {
+                let tenant: &mut dyn Any = &mut **tenant;
+                tenant.downcast_mut()
+            }
+            _ => None,
+        }
+    }
+
+    /// Looks for orphans if there may be some.
+    #[inline]
+    fn keep_house(&mut self) {
         let closed = CLOSED.load(Ordering::Acquire);
         if closed != self.closed {
             self.closed = closed;
             self.evict_orphans();
         }
-        let settled = self
-            .tenants
-            .get(place.index)
-            .and_then(Option::as_ref)
-            .is_some_and(|(serial, _)| *serial == place.serial);
-        if !settled {
-            self.settle(place, make());
-        }
-        let Some((_, tenant)) = &mut self.tenants[place.index] else {
-            unreachable!("the tenant has just moved in")
-        };
-        &mut **tenant
     }
 
     /// Moves a tenant in, and an earlier one out.
@@ -145,26 +156,28 @@ impl Drop for Table {
 ///
 /// `None` says that there is none: the thread is ending, or the call comes from within another.
 #[inline]
-pub(crate) fn with<R>(
+pub(crate) fn with<L: Tenant, R>(
     place: &Place,
-    make: impl FnOnce() -> Box<dyn Tenant>,
-    work: impl FnOnce(&mut dyn Tenant) -> R,
+    make: impl FnOnce() -> L,
+    work: impl FnOnce(&mut L) -> R,
 ) -> Option<R> {
     let result = TABLE.try_with(|table| {
         let mut table = table.try_borrow_mut().ok()?;
-        Some(work(table.tenant(place, make)))
+        table.keep_house();
+        if let Some(tenant) = table.find(place) {
+            return Some(work(tenant));
+        }
+        table.settle(place, Box::new(make()));
+        table.find(place).map(work)
     });
     result.ok().flatten()
 }
 
 /// Calls `work` with this thread's shelf of the pool at `place`, if there is one.
-pub(crate) fn with_settled<R>(place: &Place, work: impl FnOnce(&mut dyn Tenant) -> R) -> Option<R> {
-    let result = TABLE.try_with(|table| {
-        let mut table = table.try_borrow_mut().ok()?;
-        match table.tenants.get_mut(place.index)? {
-            Some((serial, tenant)) if *serial == place.serial => Some(work(&mut **tenant)),
-            _ => None,
-        }
-    });
+pub(crate) fn with_settled<L: Tenant, R>(
+    place: &Place,
+    work: impl FnOnce(&mut L) -> R,
+) -> Option<R> {
+    let result = TABLE.try_with(|table| table.try_borrow_mut().ok()?.find(place).map(work));
     result.ok().flatten()
 }

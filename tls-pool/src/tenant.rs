@@ -1,7 +1,7 @@
 //! One thread's shelf of one pool.
 //!
 //! A [`Lodger`] is a shelf with what ties it to its thread and its pool. The thread's table does
-//! not know policies, so it holds it as a [`Tenant`]: one virtual call per borrow and return.
+//! not know policies, so it holds it as a [`Tenant`].
 //!
 //! - No thread serves a hit from before the pool was cleared or switched: each call brings the
 //!   state of the switch, and a shelf that remembers another one is emptied first.
@@ -13,37 +13,14 @@ use std::sync::{Arc, Weak};
 
 use pool_core::{Counters, Exact, Found, Refusal, Retention, State, Stats, Words};
 
-use crate::pool::Shared;
+use crate::pool::{Contents, Shared};
+use crate::table::Tenant;
 
 /// Element type and number of elements.
 pub(crate) type Class = (TypeId, usize);
 
 /// One thread's buffers of one pool.
 pub(crate) type Shelf<P> = pool_core::Shelf<Class, Words, P, Exact<Class>>;
-
-/// A shelf as the table sees it, whatever its policy.
-pub(crate) trait Tenant {
-    /// Looks for a buffer; `zeroed` says that the borrower is promised zeros.
-    fn take(&mut self, now: State, class: Class, bytes: usize, zeroed: bool) -> Found<Words>;
-
-    /// Takes back a buffer that was lent in the state `lent`.
-    fn give(&mut self, lent: State, now: State, class: Class, words: Words);
-
-    /// Frees what is from before `now`.
-    fn renew(&mut self, now: State);
-
-    /// The shelf's counters; this thread is their one writer.
-    fn counters(&self) -> &Counters;
-
-    /// What this thread counted, without what it inherited.
-    fn own(&self) -> Stats;
-
-    /// Whether the pool is gone.
-    fn is_orphan(&self) -> bool;
-
-    /// Leaves the thread: buffers and counts go to the pool, if it is still there.
-    fn close(self: Box<Self>);
-}
 
 /// A shelf, and the state of the switch when its thread last looked.
 pub(crate) struct Estate<P> {
@@ -61,18 +38,25 @@ pub(crate) struct Lodger<P: Retention + 'static> {
 
 impl<P: Retention> Lodger<P> {
     /// Moves into the current thread: with the shelf that an ended thread left, or a new one.
-    pub(crate) fn arrive(pool: &Arc<Shared<P>>) -> Box<dyn Tenant> {
+    #[cold]
+    pub(crate) fn arrive(pool: &Arc<Shared<P>>) -> Self {
         let estate = pool.arrive();
-        Box::new(Self {
+        Self {
             before: estate.shelf.counters().snapshot(),
             estate,
             pool: Arc::downgrade(pool),
-        })
+        }
     }
-}
 
-impl<P: Retention> Tenant for Lodger<P> {
-    fn take(&mut self, now: State, class: Class, bytes: usize, zeroed: bool) -> Found<Words> {
+    /// Looks for a buffer whose borrower is promised such `contents`.
+    #[inline]
+    pub(crate) fn take(
+        &mut self,
+        now: State,
+        class: Class,
+        bytes: usize,
+        contents: Contents,
+    ) -> Found<Words> {
         self.renew(now);
         let shelf = &mut self.estate.shelf;
         if !now.is_on() {
@@ -80,13 +64,15 @@ impl<P: Retention> Tenant for Lodger<P> {
             return Found::Bypass;
         }
         let found = shelf.request(class, bytes);
-        if zeroed && !matches!(found, Found::Bypass) {
+        if contents == Contents::Zeroed && !matches!(found, Found::Bypass) {
             shelf.counters().zeroed(bytes);
         }
         found
     }
 
-    fn give(&mut self, lent: State, now: State, class: Class, words: Words) {
+    /// Takes back a buffer that was lent in the state `lent`.
+    #[inline]
+    pub(crate) fn give(&mut self, lent: State, now: State, class: Class, words: Words) {
         self.renew(now);
         if lent == now {
             drop(self.estate.shelf.offer(class, words));
@@ -95,22 +81,27 @@ impl<P: Retention> Tenant for Lodger<P> {
         }
     }
 
+    /// Frees what is from before `now`.
     #[inline]
-    fn renew(&mut self, now: State) {
+    pub(crate) fn renew(&mut self, now: State) {
         if self.estate.state != now {
             self.estate.state = now;
             drop(self.estate.shelf.clear());
         }
     }
 
-    fn counters(&self) -> &Counters {
+    /// The shelf's counters; this thread is their one writer.
+    pub(crate) fn counters(&self) -> &Counters {
         self.estate.shelf.counters()
     }
 
-    fn own(&self) -> Stats {
+    /// What this thread counted, without what it inherited.
+    pub(crate) fn own(&self) -> Stats {
         self.counters().snapshot().since(&self.before)
     }
+}
 
+impl<P: Retention> Tenant for Lodger<P> {
     fn is_orphan(&self) -> bool {
         self.pool.strong_count() == 0
     }

@@ -2,6 +2,11 @@
 //!
 //! Each case runs in a process of its own, because what it must not do is abort.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper that panics fails the test that called it"
+)]
+
 use std::cell::RefCell;
 use std::process::Command;
 use std::thread;
