@@ -76,10 +76,6 @@ pub(crate) fn fold<T: Element, X: Copy, Y: Copy>(
                     let (xs, y) = (&xs[..n], ys[0]);
                     stretch(dst, to, n, step, |j| f(xs[j], y));
                 }
-                (0, 1) => {
-                    let (x, ys) = (xs[0], &ys[..n]);
-                    stretch(dst, to, n, step, |j| f(x, ys[j]));
-                }
                 _ => stretch(dst, to, n, step, |j| {
                     f(xs[j.wrapping_mul(step_x)], ys[j.wrapping_mul(step_y)])
                 }),

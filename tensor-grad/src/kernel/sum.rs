@@ -13,17 +13,17 @@ const LANES: usize = 16;
 /// Adds up `f(0) + .. + f(n - 1)`, in an order that depends on `n` alone.
 #[inline(always)]
 pub(crate) fn sum_of<T: Element>(n: usize, f: impl Fn(usize) -> T + Copy) -> T {
-    wide(n, || pairwise(0, n, f))
+    wide(n, || pairwise(n, f))
 }
 
 #[inline(always)]
-fn pairwise<T: Element>(from: usize, to: usize, f: impl Fn(usize) -> T + Copy) -> T {
+fn pairwise<T: Element>(n: usize, f: impl Fn(usize) -> T + Copy) -> T {
     // Partial sums of 2^i blocks each, added like the bits of a counter: pairwise without recursion.
     let mut stack = [T::zero(); 64];
-    let (mut at, mut blocks) = (from, 0_usize);
-    let mut total = T::zero();
-    while at + BLOCK <= to {
-        let mut sum = block(at, at + BLOCK, f);
+    let (mut at, mut blocks) = (0, 0_usize);
+    while at < n {
+        let end = n.min(at + BLOCK);
+        let mut sum = block(at, end, f);
         let mut level = 0;
         while blocks >> level & 1 == 1 {
             sum += stack[level];
@@ -31,17 +31,12 @@ fn pairwise<T: Element>(from: usize, to: usize, f: impl Fn(usize) -> T + Copy) -
         }
         stack[level] = sum;
         blocks += 1;
-        at += BLOCK;
+        at = end;
     }
-    if at < to {
-        total += block(at, to, f);
-    }
+    let mut total = T::zero();
     for (level, sum) in stack.iter().enumerate() {
         if blocks >> level & 1 == 1 {
             total += *sum;
-        }
-        if blocks >> level == 0 {
-            break;
         }
     }
     total
