@@ -61,7 +61,7 @@ impl Endpoint for AtHub {
                 self.hub.traffic().sent(header.length);
                 Ok(())
             }
-            Posted::Dropped => {
+            Posted::Dropped | Posted::Abandoned => {
                 self.hub.traffic().dropped(1);
                 // The link is gone: by a goodbye, or by a fault that its pump is about to report.
                 Err(self.hub.why_gone(dest))

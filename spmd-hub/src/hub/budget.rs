@@ -5,6 +5,8 @@
 //! the limit, but for one frame that alone is larger than the limit and finds
 //! nothing else in use; whoever waits is let go when the budget closes.
 
+use std::time::Duration;
+
 use super::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// The bytes an outbox may hold.
@@ -34,21 +36,32 @@ impl Budget {
         }
     }
 
-    /// Claims `bytes`, waiting until they fit.
-    pub(crate) fn claim(&self, bytes: usize) -> Result<(), Closed> {
+    /// Claims `bytes`, waiting until they fit; `Ok(false)` means that the patience ended first.
+    pub(crate) fn claim(&self, bytes: usize, patience: Option<Duration>) -> Result<bool, Closed> {
         let mut state = self.lock();
+        let mut patient = true;
         loop {
             if state.closed {
                 return Err(Closed);
             }
             if state.used == 0 || bytes <= self.limit.saturating_sub(state.used) {
                 state.used += bytes;
-                return Ok(());
+                return Ok(true);
             }
-            state = self
-                .changed
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            if !patient {
+                return Ok(false);
+            }
+            state = match patience {
+                None => self
+                    .changed
+                    .wait(state)
+                    .unwrap_or_else(PoisonError::into_inner),
+                Some(patience) => {
+                    patient = false;
+                    let waited = self.changed.wait_timeout(state, patience);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
         }
     }
 
@@ -81,14 +94,14 @@ mod models {
             let budget = Arc::new(Budget::new(3));
             let other = Arc::clone(&budget);
             let pump = loom::thread::spawn(move || {
-                other.claim(2).unwrap();
+                other.claim(2, None).unwrap();
                 assert!(
                     other.lock().used <= 3,
                     "the outbox holds more than its bound"
                 );
                 other.release(2);
             });
-            budget.claim(2).unwrap();
+            budget.claim(2, None).unwrap();
             assert!(
                 budget.lock().used <= 3,
                 "the outbox holds more than its bound"
@@ -103,9 +116,9 @@ mod models {
     fn a_pump_that_waits_for_a_peer_that_leaves_is_let_go() {
         loom::model(|| {
             let budget = Arc::new(Budget::new(1));
-            budget.claim(1).unwrap();
+            budget.claim(1, None).unwrap();
             let other = Arc::clone(&budget);
-            let pump = loom::thread::spawn(move || other.claim(1));
+            let pump = loom::thread::spawn(move || other.claim(1, None));
             budget.close();
             assert_eq!(pump.join().unwrap(), Err(Closed));
         });
@@ -119,9 +132,10 @@ mod tests {
     #[test]
     fn one_frame_larger_than_the_budget_passes_alone() {
         let budget = Budget::new(10);
-        assert_eq!(budget.claim(11), Ok(()));
+        assert_eq!(budget.claim(11, None), Ok(true));
+        assert_eq!(budget.claim(1, Some(Duration::ZERO)), Ok(false));
         budget.release(11);
         budget.close();
-        assert_eq!(budget.claim(1), Err(Closed));
+        assert_eq!(budget.claim(1, None), Err(Closed));
     }
 }

@@ -18,6 +18,8 @@ mod outbox;
 mod pump;
 mod stats;
 mod sync;
+#[cfg(test)]
+mod tests;
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -150,7 +152,7 @@ impl Hub {
             outbox.close();
         }
         for (other, outbox) in self.outboxes().filter(|&(other, _)| other != rank) {
-            outbox.post(Letter::notice(Kind::Left, rank, other, ""));
+            outbox.post(Letter::notice(Kind::Left, rank, other, ""), &|| true);
         }
     }
 

@@ -30,15 +30,18 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, Sender};
+use crossbeam_channel::{Receiver, SendTimeoutError, Sender};
 use frame_pool::Frame;
 
-use super::budget::Budget;
+use super::budget::{Budget, Closed};
 use crate::error::Fault;
 use crate::wire::{HEADER_BYTES, Header, Kind, Outgoing, Pace, Socket};
 
 /// How long frames in flight may take once the world is aborted.
 const ABORT_GRACE: Duration = Duration::from_millis(400);
+
+/// How often a source that waits for room is looked at, whether it still stands.
+const TICK: Duration = Duration::from_millis(100);
 
 /// What a letter carries.
 #[derive(Debug)]
@@ -127,6 +130,8 @@ pub(crate) enum Posted {
     Queued,
     /// The peer has left; the letter was dropped.
     Dropped,
+    /// The source went while its letter waited for room; the letter was dropped.
+    Abandoned,
 }
 
 impl Outbox {
@@ -150,8 +155,8 @@ impl Outbox {
         (outbox, items)
     }
 
-    /// Sends the letter if the peer is idle, else queues it, waiting for room.
-    pub(crate) fn post(&self, mut letter: Letter) -> Posted {
+    /// Sends the letter if the peer is idle, else queues it, waiting for room while its source stands.
+    pub(crate) fn post(&self, mut letter: Letter, source_stands: &dyn Fn() -> bool) -> Posted {
         if self.closed.load(Ordering::Acquire) {
             return Posted::Dropped;
         }
@@ -178,10 +183,30 @@ impl Outbox {
         }
         let bytes = letter.bytes();
         self.queued.fetch_add(1, Ordering::AcqRel);
-        if self.budget.claim(bytes).is_err() || self.queue.send(Item::Letter(letter)).is_err() {
-            return Posted::Dropped;
+        loop {
+            match self.budget.claim(bytes, Some(TICK)) {
+                Ok(true) => break,
+                Ok(false) if source_stands() => {}
+                Ok(false) => {
+                    self.queued.fetch_sub(1, Ordering::AcqRel);
+                    return Posted::Abandoned;
+                }
+                Err(Closed) => return Posted::Dropped,
+            }
         }
-        Posted::Queued
+        let mut item = Item::Letter(letter);
+        loop {
+            match self.queue.send_timeout(item, TICK) {
+                Ok(()) => return Posted::Queued,
+                Err(SendTimeoutError::Timeout(back)) if source_stands() => item = back,
+                Err(SendTimeoutError::Timeout(_)) => {
+                    self.budget.release(bytes);
+                    self.queued.fetch_sub(1, Ordering::AcqRel);
+                    return Posted::Abandoned;
+                }
+                Err(SendTimeoutError::Disconnected(_)) => return Posted::Dropped,
+            }
+        }
     }
 
     /// Sends a message of the hub's own rank from where it lies, waiting for the peer.

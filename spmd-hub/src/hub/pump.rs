@@ -114,9 +114,11 @@ fn route(hub: &Hub, header: &Header, dest: usize, reader: &mut FrameReader) -> R
             "it sent a frame for rank {dest}, which has no link"
         )));
     };
-    match outbox.post(Letter::routed(header, frame)) {
+    let source_stands = || !reader.socket().is_hung_up();
+    match outbox.post(Letter::routed(header, frame), &source_stands) {
         Posted::Sent | Posted::Queued => hub.traffic().routed(header.length),
         Posted::Dropped => hub.traffic().dropped(1),
+        Posted::Abandoned => return Err(End::Lost(LinkEnd::Lost)),
     }
     Ok(())
 }

@@ -23,6 +23,8 @@ mod connect;
 mod hello;
 mod listener;
 mod secret;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 

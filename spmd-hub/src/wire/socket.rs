@@ -99,6 +99,13 @@ impl Socket {
         }
     }
 
+    /// Tells whether the peer has closed its whole end, even if bytes of it are still to be read.
+    pub(crate) fn is_hung_up(&self) -> bool {
+        let gone = PollFlags::HUP | PollFlags::ERR;
+        self.wait(PollFlags::empty(), Some(Instant::now()))
+            .map_or(true, |ready| ready.intersects(gone))
+    }
+
     /// Tells whether a read would return at once, with bytes or with the end.
     pub(crate) fn is_readable(&self) -> io::Result<bool> {
         Ok(!self.wait(PollFlags::IN, Some(Instant::now()))?.is_empty())
