@@ -52,8 +52,13 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => {
+            // What is wrong, without the usage that follows after an empty line.
             let text = error.to_string();
-            let line = text.lines().next().unwrap_or_default();
+            let lines = text
+                .lines()
+                .map(str::trim)
+                .take_while(|line| !line.is_empty());
+            let line = lines.collect::<Vec<_>>().join(" ");
             say(&format!(
                 "{}; --help explains",
                 line.trim_start_matches("error: ")

@@ -22,8 +22,9 @@ use crate::env;
 use crate::join::{Address, Listener, Secret};
 use crate::note::FaultNote;
 
-/// How long the launch waits for the rank that the note blames.
-const JUDGE: Duration = Duration::from_millis(500);
+/// How long ranks may take to end by themselves, with an error of their own, once they are told why
+/// the world ends; the rank that the note blames is among them.
+const JUDGE: Duration = Duration::from_secs(1);
 /// How long it waits for a note.
 const NOTE: Duration = Duration::from_millis(150);
 /// The time between SIGTERM and SIGKILL.
@@ -313,13 +314,12 @@ impl Running {
         }
     }
 
-    /// Goes on to ending the others as soon as the rank to blame is known.
+    /// Goes on to ending the others when their time to end by themselves is over.
     fn judge(&mut self) {
-        if let Phase::Judging { since } = self.phase {
-            let known = FaultNote::read(&self.note()).is_some_and(|fault| self.failed(fault.rank));
-            if known || since.elapsed() >= self.patience() {
-                self.terminate();
-            }
+        if let Phase::Judging { since } = self.phase
+            && since.elapsed() >= self.patience()
+        {
+            self.terminate();
         }
     }
 
