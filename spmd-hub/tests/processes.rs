@@ -31,9 +31,7 @@ fn one_rank_of_a_launched_world() {
         }
         "victim" => victim(comm),
         "panic" => {
-            if comm.rank() == 1 {
-                panic!("on purpose");
-            }
+            assert_ne!(comm.rank(), 1, "on purpose");
             comm.barrier()
         }
         "exit" => {
@@ -374,7 +372,9 @@ fn time_that_is_up_ends_even_ranks_that_ignore_sigterm_and_their_children() {
     let (mut child, pids) = run.start_ranks(2);
     assert_eq!(child.wait().unwrap().code(), Some(124));
     assert!(begun.elapsed() < Duration::from_secs(10));
-    pids.into_iter().for_each(|pid| ends_within(pid, 3));
+    for pid in pids {
+        ends_within(pid, 3);
+    }
     run.check_clean();
 }
 
@@ -391,7 +391,9 @@ fn a_signal_to_the_launcher_ends_every_rank() {
             "{:?}",
             begun.elapsed()
         );
-        pids.into_iter().for_each(|pid| ends_within(pid, 3));
+        for pid in pids {
+            ends_within(pid, 3);
+        }
         run.check_clean();
     }
 }
@@ -402,6 +404,8 @@ fn ranks_end_with_a_launcher_that_is_killed() {
     let (mut child, pids) = run.start_ranks(3);
     child.kill().unwrap();
     child.wait().unwrap();
-    pids.into_iter().for_each(|pid| ends_within(pid, 3));
+    for pid in pids {
+        ends_within(pid, 3);
+    }
     run.check_clean();
 }

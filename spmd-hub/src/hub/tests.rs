@@ -34,10 +34,11 @@ fn rig(options: &Options) -> Rig {
 }
 
 fn options() -> Options {
-    let mut options = Options::default();
-    options.pool = FramePool::default();
-    options.frame_bytes = 1 << 20;
-    options
+    Options {
+        pool: FramePool::default(),
+        frame_bytes: 1 << 20,
+        ..Options::default()
+    }
 }
 
 fn header(source: u32, dest: u32, length: u64) -> Header {

@@ -33,10 +33,11 @@ fn forming(size: usize, options: &Options) -> Forming {
 }
 
 fn options() -> Options {
-    let mut options = Options::default();
-    options.join_timeout = Duration::from_secs(10);
-    options.handshake_timeout = Duration::from_secs(2);
-    options
+    Options {
+        join_timeout: Duration::from_secs(10),
+        handshake_timeout: Duration::from_secs(2),
+        ..Options::default()
+    }
 }
 
 impl Forming {
@@ -54,7 +55,7 @@ impl Forming {
     }
 
     /// Sends a hello and returns the hub's reply.
-    fn greet(&self, socket: &Socket, hello: &Hello) -> Reply {
+    fn greet(socket: &Socket, hello: &Hello) -> Reply {
         send_all(socket, &hello.encode()).unwrap();
         Reply::receive(socket, Instant::now() + Duration::from_secs(5)).unwrap()
     }
@@ -110,7 +111,7 @@ fn a_wrong_empty_replayed_or_reflected_proof_is_refused() {
     let mut seen = None;
     for attack in ["wrong", "zeros", "reflected", "replayed"] {
         let socket = world.raw();
-        let Reply::Challenge { nonce, proof } = world.greet(&socket, &hello) else {
+        let Reply::Challenge { nonce, proof } = Forming::greet(&socket, &hello) else {
             panic!("no challenge")
         };
         assert!(world.secret.verify(&proof, Side::Hub, &hello, &nonce));
@@ -135,7 +136,7 @@ fn a_second_rank_of_one_number_is_refused_and_the_first_undisturbed() {
     let world = forming(3, &options());
     let hello = Hello::new(1, 3);
     let first = world.raw();
-    let Reply::Challenge { nonce, .. } = world.greet(&first, &hello) else {
+    let Reply::Challenge { nonce, .. } = Forming::greet(&first, &hello) else {
         panic!("no challenge")
     };
     send_all(&first, &world.secret.prove(Side::Rank, &hello, &nonce)).unwrap();
@@ -180,7 +181,7 @@ fn another_version_is_refused_with_both_versions() {
         version: PROTOCOL_VERSION + 1,
         ..Hello::new(1, 2)
     };
-    let reason = refusal(world.greet(&world.raw(), &hello));
+    let reason = refusal(Forming::greet(&world.raw(), &hello));
     assert!(
         reason.contains("protocol 2") && reason.contains("speaks 1"),
         "{reason}"
@@ -215,7 +216,7 @@ fn nobody_is_welcome_before_everybody_has_come() {
     let world = forming(3, &options());
     let hello = Hello::new(1, 3);
     let early = world.raw();
-    let Reply::Challenge { nonce, .. } = world.greet(&early, &hello) else {
+    let Reply::Challenge { nonce, .. } = Forming::greet(&early, &hello) else {
         panic!("no challenge")
     };
     send_all(&early, &world.secret.prove(Side::Rank, &hello, &nonce)).unwrap();
