@@ -78,6 +78,7 @@ impl BestFit {
     }
 
     /// The first place in the order whose capacity is at least `bytes`.
+    #[inline]
     fn lower_bound(&self, bytes: usize) -> usize {
         self.sizes
             .partition_point(|&(capacity, _)| capacity < bytes)
@@ -95,6 +96,7 @@ impl Fit<usize> for BestFit {
             .map(|&(_, slot)| slot)
     }
 
+    #[inline]
     fn slot_of(&self, key: &usize) -> Option<usize> {
         let place = self.lower_bound(*key);
         self.sizes

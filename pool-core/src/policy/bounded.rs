@@ -69,6 +69,7 @@ impl Bounded {
 }
 
 impl Retention for Bounded {
+    #[inline]
     fn rule(&mut self, offer: Offer, held: Held) -> Verdict {
         // First the bounds that no eviction can help with.
         if offer.bytes > self.buffer_bytes || offer.bytes > self.pool_bytes {
@@ -93,6 +94,7 @@ impl Retention for Bounded {
         Verdict::Keep
     }
 
+    #[inline]
     fn admit(&self, bytes: usize) -> bool {
         bytes <= self.buffer_bytes
     }
