@@ -3,7 +3,6 @@
 
 mod common;
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
@@ -47,8 +46,6 @@ fn pump(pool: &FramePool, limits: Bounded, link: u64, outbox: &mpsc::SyncSender<
 
 fn run(limits: Bounded, switching: bool) {
     let pool = FramePool::new(limits);
-    let done = AtomicBool::new(false);
-    let done = &done;
     thread::scope(|scope| {
         let (outbox, drain) = mpsc::sync_channel::<(u64, Frame)>(8);
         for link in 1..=LINKS {
@@ -57,7 +54,7 @@ fn run(limits: Bounded, switching: bool) {
         }
         drop(outbox);
         let held = pool.clone();
-        scope.spawn(move || {
+        let writer = scope.spawn(move || {
             for (number, (link, frame)) in drain.into_iter().enumerate() {
                 assert!(frame.iter().all(|byte| u64::from(*byte) == link));
                 if number % 7 == 0 {
@@ -65,12 +62,11 @@ fn run(limits: Bounded, switching: bool) {
                 }
                 assert_bounds(&held, limits);
             }
-            done.store(true, Ordering::Relaxed);
         });
         if switching {
             let pool = &pool;
             scope.spawn(move || {
-                while !done.load(Ordering::Relaxed) {
+                while !writer.is_finished() {
                     pool.set_enabled(!pool.is_enabled());
                     pool.clear();
                     thread::yield_now();
