@@ -52,8 +52,10 @@ fn a_read_takes_exactly_the_announced_bytes_new_or_recycled() {
                 then: GONE,
             };
             let frame = pool.read_from(&mut peer, len).unwrap();
-            assert_eq!(frame.len(), len);
-            assert!(frame.iter().all(|&byte| byte == 1));
+            assert!(
+                *frame == *vec![1; len],
+                "not the {len} bytes that were sent"
+            );
             assert_eq!(peer.left, 3, "what follows the frame is not touched");
         }
     }
