@@ -1,4 +1,4 @@
-//! A ring on any backend: each rank passes a message on, then all agree on a sum.
+//! A ring on any backend: each rank passes a message on, then all sum a small model's gradients.
 //!
 //! `cargo run -p spmd-hub --example ring` is a world of one; with `SPMD_THREADS=4` it runs on
 //! threads, and `spmdrun -n 4 target/debug/examples/ring` runs it on processes. The first argument
@@ -9,6 +9,9 @@ use std::io::Write as _;
 use std::time::Instant;
 
 use spmd_hub::{Communicator, Sum};
+
+/// The gradients of a 64-64-10 perceptron, in elements.
+const GRADIENTS: usize = 64 * 64 + 64 + 64 * 10 + 10;
 
 fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let mut arguments = std::env::args()
@@ -44,15 +47,26 @@ fn ring(
     let took = begun.elapsed();
     let visits = elements.first().copied().unwrap_or_default();
     let most = comm.allreduce(&[visits], spmd_hub::Max)?[0];
-    let everybody = comm.allreduce(&[1_u32], Sum)?[0];
+    let gradients = vec![1.0_f32; GRADIENTS];
+    let mut sum = gradients.clone();
+    let begun = Instant::now();
+    for _ in 0..rounds {
+        sum.copy_from_slice(&gradients);
+        comm.allreduce_into(&mut sum, Sum)?;
+    }
+    let reduced = begun.elapsed().as_secs_f64() * 1e6 / rounds.max(1) as f64;
+    if rounds > 0 && sum != vec![size as f32; GRADIENTS] {
+        return Err("the sum of ones is not the number of ranks".into());
+    }
     let mut out = std::io::stdout().lock();
     if rank == 0 {
         let hop = took.as_secs_f64() * 1e6 / (rounds.max(1) * size) as f64;
+        let backend = comm.backend();
         writeln!(
             out,
-            "{everybody} ranks over {}: {most} visits, {hop:.1} us per hop",
-            comm.backend()
+            "{size} ranks over {backend}: {most} visits, {hop:.1} us per hop"
         )?;
+        writeln!(out, "allreduce of {GRADIENTS} f32: {reduced:.1} us")?;
         if let Some(stats) = comm.hub_stats() {
             write!(out, "{stats}")?;
         }
