@@ -148,7 +148,7 @@ impl Refusal {
 ///
 /// # Examples
 ///
-/// A policy of one's own. It keeps buffers only while the whole pool stays
+/// A policy of one's own, in all three pools. It keeps buffers only while the whole pool stays
 /// within a number of memory pages:
 ///
 /// ```
@@ -166,8 +166,22 @@ impl Refusal {
 ///     }
 /// }
 ///
-/// let mut pages = Pages { limit: 2 };
-/// assert_eq!(pages.rule(Offer::of(8192), Held::default()), Verdict::Keep);
+/// // Scratch of one thread.
+/// let scratch = tls_pool::TlsPool::new(Pages { limit: 2 });
+/// drop(scratch.zeroed::<f64>(&[32, 32])?); // 8 KiB: kept
+/// drop(scratch.zeroed::<f64>(&[8])?); // no page left
+/// assert_eq!(scratch.stats().held_bytes, 8192);
+///
+/// // Gradients of one sweep; its arena hands what it holds to the pool when it ends.
+/// let grads = grad_pool::GradPool::new(Pages { limit: 2 });
+/// drop(grads.arena().zeroed::<f32>(2048));
+/// assert_eq!(grads.stats().held_bytes, 8192);
+///
+/// // Payloads of frames.
+/// let frames = frame_pool::FramePool::new(Pages { limit: 2 });
+/// drop(frames.take(10_000)); // more than two pages: refused
+/// assert_eq!(frames.stats().refusals(), 1);
+/// # Ok::<(), pool_core::ShapeError>(())
 /// ```
 pub trait Retention {
     /// Rules on one returned buffer, given what the pool holds already.

@@ -1,3 +1,7 @@
-//! Chores of the workspace.
+//! The entry of `cargo xtask`; everything else is in the library.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    xtask::cli::main()
+}

@@ -1,0 +1,16 @@
+//! Chores of the millpond workspace.
+//!
+//! `cargo xtask demo` trains a classifier on several ranks, `cargo xtask tidy` checks the
+//! structure, `cargo xtask ci` runs every check that a change must pass. This crate uses all
+//! members and is used by none.
+
+mod ci;
+pub mod cli;
+mod demo;
+mod tidy;
+mod workspace;
+
+/// The examples of the workspace's README, run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
