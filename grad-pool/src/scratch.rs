@@ -244,6 +244,10 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(
+        miri,
+        ignore = "131,072 nodes take minutes, and nothing here is unsafe"
+    )]
     fn lists_are_kept_up_to_65536_nodes_and_dropped_past_them() {
         let capacity_after = |nodes: usize| {
             let pool = ScratchPool::default();
