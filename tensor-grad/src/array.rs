@@ -13,6 +13,7 @@
 //! - `contiguous` is true exactly if the elements lie in row-major order from
 //!   `offset` on: both constructors compute it.
 
+mod search;
 mod views;
 
 use core::fmt;

@@ -80,3 +80,24 @@ fn a_step_while_the_loss_lives_copies_into_recycled_memory() {
         }
     }
 }
+
+#[test]
+fn graphs_that_are_never_swept_leave_nothing_behind() {
+    let x = Tensor::leaf(Array::full(&[100], 0.5_f32).unwrap());
+    let forward = || drop((&x * &x).exp().sum());
+    forward();
+    let steps = measure(|| (0..10_000).for_each(|_| forward()));
+    assert_eq!(steps.count_current, 0, "{steps:?}");
+    assert!(steps.count_max <= 10, "{steps:?}");
+}
+
+#[test]
+fn leaves_that_are_dropped_take_their_graph_along() {
+    let build = || {
+        let x = Tensor::leaf(Array::full(&[100], 0.5_f32).unwrap());
+        drop((&x * &x).sum().backward().unwrap());
+    };
+    build();
+    let steps = measure(|| (0..1_000).for_each(|_| build()));
+    assert_eq!(steps.count_current, 0, "{steps:?}");
+}

@@ -121,4 +121,9 @@ mod tests {
         assert_eq!(gradients.get(&x), Some(&[0.25, -0.25, 0.0][..]));
         assert!(x.softmax(1).is_err());
     }
+    #[test]
+    fn nothing_but_minus_infinity_has_no_softmax() {
+        let x = Tensor::leaf(Array::full(&[2], f64::NEG_INFINITY).unwrap());
+        assert!(x.softmax(0).unwrap().to_vec().iter().all(|y| y.is_nan()));
+    }
 }
