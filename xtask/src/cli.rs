@@ -79,14 +79,22 @@ fn usage(error: &clap::Error) -> ExitCode {
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
-    let text = error.render().to_string();
-    let first = text
-        .lines()
-        .next()
-        .unwrap_or("error: wrong usage")
-        .trim_end();
-    eprint_line(&format!("{first}; see cargo xtask --help"));
+    eprint_line(&format!(
+        "{}; see cargo xtask --help",
+        one_line(&error.render().to_string())
+    ));
     ExitCode::from(2)
+}
+
+/// The cause and its hints, without the usage that follows them.
+fn one_line(text: &str) -> String {
+    let lines = text.lines().map(str::trim);
+    let hints =
+        lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"));
+    hints
+        .filter(|line| !line.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Writes one line to standard error.
@@ -103,6 +111,28 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
+
+    #[test]
+    fn a_mistake_is_told_in_one_line_with_its_hints() {
+        let parse = |arguments: &[&str]| {
+            let words = ["xtask"].iter().chain(arguments);
+            one_line(&Cli::try_parse_from(words).unwrap_err().render().to_string())
+        };
+        let bad_value = parse(&["demo", "--backend", "clouds"]);
+        assert!(
+            bad_value.ends_with("[possible values: threads, processes]"),
+            "{bad_value}"
+        );
+        let no_rank = parse(&["demo", "--ranks", "0"]);
+        assert_eq!(
+            no_rank,
+            "error: invalid value '0' for '--ranks <N>': 0 is not in 1..=64"
+        );
+        assert!(
+            parse(&["demo", "--rank", "2"]).contains("--ranks"),
+            "names what was meant"
+        );
+    }
 
     #[test]
     fn the_command_line_is_well_formed() {

@@ -195,7 +195,9 @@ fn agreed_weights(comm: &Communicator, model: &Model) -> Result<String, Failure>
     }
     let bytes: [u8; 32] = digest.finalize().into();
     if let Some(all) = comm.gather(&bytes, 0)? {
-        let differs = all.chunks_exact(bytes.len()).position(|other| other != bytes);
+        let differs = all
+            .chunks_exact(bytes.len())
+            .position(|other| other != bytes);
         if let Some(rank) = differs {
             return Err(Failure::Weights(rank));
         }

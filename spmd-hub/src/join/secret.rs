@@ -40,27 +40,15 @@ impl Secret {
     /// Reads a secret as [`to_hex`](Self::to_hex) writes it: 64 hexadecimal digits.
     #[must_use]
     pub fn from_hex(text: &str) -> Option<Self> {
-        let digits: &[u8; 2 * SECRET_BYTES] = text.as_bytes().try_into().ok()?;
         let mut bytes = [0; SECRET_BYTES];
-        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-            let digit = |ascii: u8| {
-                char::from(ascii)
-                    .to_digit(16)
-                    .and_then(|digit| u8::try_from(digit).ok())
-            };
-            *byte = digit(pair[0])? << 4 | digit(pair[1])?;
-        }
+        hex::decode_to_slice(text, &mut bytes).ok()?;
         Some(Self(bytes))
     }
 
     /// Returns the secret as 64 hexadecimal digits, for `SPMD_SECRET` of a rank that is started by hand.
     #[must_use]
     pub fn to_hex(&self) -> String {
-        self.0
-            .iter()
-            .flat_map(|byte| [byte >> 4, byte & 15])
-            .filter_map(|digit| char::from_digit(digit.into(), 16))
-            .collect()
+        hex::encode(self.0)
     }
 
     /// Makes one side's proof for one handshake.

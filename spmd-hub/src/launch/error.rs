@@ -44,9 +44,15 @@ impl fmt::Display for Ended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Code(code) => write!(f, "exit code {code}"),
-            Self::Signal(signal) => write!(f, "signal {signal}"),
+            Self::Signal(signal) => f.write_str(&signal_name((*signal).into())),
         }
     }
+}
+
+/// The name of a signal, or its number where it has none.
+fn signal_name(signal: i32) -> String {
+    let name = signal_hook::low_level::signal_name(signal);
+    name.map_or_else(|| format!("signal {signal}"), str::to_owned)
 }
 
 /// Why a launch did not end well. Every rank has ended.
@@ -86,7 +92,7 @@ pub enum LaunchError {
     #[error("the ranks did not end within {0:?} and were ended")]
     TimedOut(Duration),
     /// A signal came.
-    #[error("interrupted by signal {0}; every rank was ended")]
+    #[error("interrupted by {}; every rank was ended", signal_name(*.0))]
     Interrupted(i32),
 }
 
