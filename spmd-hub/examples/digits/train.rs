@@ -14,7 +14,7 @@ use tensor_grad::optim::Adam;
 use tensor_grad::{Array, Tensor, no_grad};
 
 use crate::Options;
-use crate::data::{self, DIGITS, PIXELS, ROW};
+use crate::data::{self, PIXELS, ROW};
 use crate::events::{Done, Epoch};
 use crate::failure::Failure;
 use crate::model::Model;
@@ -160,22 +160,10 @@ impl Images {
     /// How many of them the model classifies right.
     fn right(&self, model: &Model) -> tensor_grad::Result<usize> {
         let _not_recorded = no_grad();
-        let logits = model.logits(&self.pixels)?.to_vec();
-        let scores = logits.chunks_exact(DIGITS);
-        Ok(scores
-            .zip(&self.digits)
-            .filter(|(scores, digit)| is_top(scores, **digit))
-            .count())
+        let guesses = model.logits(&self.pixels)?.value().argmax(1)?;
+        let pairs = guesses.iter().zip(&self.digits);
+        Ok(pairs.filter(|(guess, digit)| guess == digit).count())
     }
-}
-
-/// Whether no other digit scores as high.
-fn is_top(scores: &[f32], digit: usize) -> bool {
-    let mut others = scores
-        .iter()
-        .enumerate()
-        .filter(|&(other, _)| other != digit);
-    others.all(|(_, &score)| score < scores[digit])
 }
 
 /// A generator of its own for every seed, epoch and rank.
