@@ -3,6 +3,8 @@
 //!
 //! The rank program is built once in the profile of these tests; the demo is told where it is.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic, in its helpers too")]
+
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
