@@ -94,6 +94,9 @@ pub struct Shelf<K, B, P, F> {
     /// Classes; a vacant place is `None` and listed in `vacant`.
     slots: Vec<Option<Slot<K, B>>>,
     vacant: Vec<usize>,
+    /// The slot that was used last: programs ask for one class many times in a row, and comparing
+    /// a key costs less than hashing it.
+    recent: usize,
     held: Held,
     /// Counts requests and returns, so that "least recently used" has a meaning.
     clock: u64,
@@ -115,6 +118,7 @@ where
             fit,
             slots: Vec::new(),
             vacant: Vec::new(),
+            recent: 0,
             held: Held::default(),
             clock: 0,
             counters: Arc::new(Counters::default()),
@@ -168,13 +172,7 @@ where
     /// finds nothing here is counted by the tier behind.
     #[inline]
     pub fn try_take(&mut self, wanted: K, bytes: usize) -> Option<B> {
-        let slots = &self.slots;
-        let stocked = |slot: usize| {
-            slots[slot]
-                .as_ref()
-                .is_some_and(|slot| !slot.stack.is_empty())
-        };
-        let slot = self.fit.find(&wanted, stocked)?;
+        let slot = self.find(&wanted)?;
         let buffer = self.pop(slot)?;
         self.touch(slot);
         self.counters.hit();
@@ -205,7 +203,7 @@ where
     /// Gives the buffer back, uncounted: it is to be offered to the tier behind.
     #[inline]
     pub fn try_keep(&mut self, key: K, buffer: B) -> Result<(), B> {
-        let (slot, bytes) = (self.fit.slot_of(&key), buffer.bytes());
+        let (slot, bytes) = (self.slot_of(&key), buffer.bytes());
         if self.rule(slot, bytes) != Verdict::Keep {
             return Err(buffer);
         }
@@ -223,7 +221,7 @@ where
         self.settle(key, buffer, |_| (), Counters::refuse_kept)
     }
 
-    /// Asks the policy about one buffer until the answer is final, and acts on it.
+    /// Asks the policy about one buffer, and acts on the answer.
     #[inline]
     fn settle(
         &mut self,
@@ -232,30 +230,38 @@ where
         on_keep: impl Fn(&Counters),
         on_refuse: impl Fn(&Counters, Refusal),
     ) -> Discarded<B> {
-        // Evicting unlists no class, so the slot stays right.
-        let (slot, bytes) = (self.fit.slot_of(&key), buffer.bytes());
+        let (slot, bytes) = (self.slot_of(&key), buffer.bytes());
         let mut evicted = Vec::new();
-        let refused = loop {
-            let reason = match self.rule(slot, bytes) {
-                Verdict::Keep => {
-                    self.push(slot, key, buffer, bytes);
-                    on_keep(&self.counters);
-                    break None;
-                }
-                Verdict::Refuse(reason) => reason,
-                Verdict::MakeRoom => match self.evict() {
-                    Some(victim) => {
-                        evicted.push(victim);
-                        continue;
-                    }
-                    None => Refusal::PoolFull,
-                },
-            };
+        let verdict = match self.rule(slot, bytes) {
+            Verdict::MakeRoom => self.make_room(slot, bytes, &mut evicted),
+            verdict => verdict,
+        };
+        let refused = if let Verdict::Refuse(reason) = verdict {
             on_refuse(&self.counters, reason);
-            break Some(buffer);
+            Some(buffer)
+        } else {
+            self.push(slot, key, buffer, bytes);
+            on_keep(&self.counters);
+            None
         };
         self.publish();
         Discarded { refused, evicted }
+    }
+
+    /// Evicts until the policy's answer is another, and gives that: to keep or to refuse.
+    #[cold]
+    fn make_room(&mut self, slot: Option<usize>, bytes: usize, evicted: &mut Vec<B>) -> Verdict {
+        loop {
+            let Some(victim) = self.evict() else {
+                return Verdict::Refuse(Refusal::PoolFull);
+            };
+            evicted.push(victim);
+            // Evicting unlists no class, so the slot stays right.
+            match self.rule(slot, bytes) {
+                Verdict::MakeRoom => {}
+                verdict => return verdict,
+            }
+        }
     }
 
     /// Ends a round: asks the policy about each class, and gives up what it says.
@@ -345,6 +351,31 @@ where
         self.publish();
     }
 
+    /// The slot of a class that serves a request of class `wanted` now.
+    ///
+    /// A stocked class of exactly that key is the best fit there is, whatever the fit.
+    #[inline]
+    fn find(&self, wanted: &K) -> Option<usize> {
+        if let Some(Some(class)) = self.slots.get(self.recent)
+            && class.key == *wanted
+            && !class.stack.is_empty()
+        {
+            return Some(self.recent);
+        }
+        let slots = &self.slots;
+        let stocked = |slot: usize| matches!(&slots[slot], Some(class) if !class.stack.is_empty());
+        self.fit.find(wanted, stocked)
+    }
+
+    /// The slot of exactly the class `key`, stocked or not.
+    #[inline]
+    fn slot_of(&self, key: &K) -> Option<usize> {
+        match self.slots.get(self.recent) {
+            Some(Some(class)) if class.key == *key => Some(self.recent),
+            _ => self.fit.slot_of(key),
+        }
+    }
+
     /// Asks the policy about a buffer whose class is listed under `slot`, if at all.
     #[inline]
     fn rule(&mut self, slot: Option<usize>, bytes: usize) -> Verdict {
@@ -394,6 +425,7 @@ where
     #[inline]
     fn touch(&mut self, slot: usize) {
         self.clock += 1;
+        self.recent = slot;
         if let Some(class) = self.slots[slot].as_mut() {
             class.used = self.clock;
         }
@@ -415,6 +447,7 @@ where
     }
 
     /// Lists a class that holds nothing yet.
+    #[cold]
     fn open(&mut self, key: K) -> usize {
         let listed = self.slots.len() - self.vacant.len();
         if listed - self.held.classes >= EMPTY_CLASSES {
