@@ -293,7 +293,7 @@ impl<P: Retention> TlsPool<P> {
             Some((Found::Miss, now)) => Scratch::new(fresh(len, contents), lender(), now),
             Some((Found::Bypass, _)) => Scratch::unpooled(fresh(len, contents)),
             None => {
-                self.shared.register.lock().stray().bypass();
+                self.shared.stray_bypass();
                 Scratch::unpooled(fresh(len, contents))
             }
         })
@@ -308,8 +308,7 @@ impl<P: Retention> TlsPool<P> {
             self.with_shelf(|shelf| shelf.give(lent, self.shared.switch.state(), class, words))
         });
         if returned.is_none() {
-            let register = self.shared.register.lock();
-            register.stray().refuse_unseen(Refusal::Closed);
+            self.shared.stray_return();
         }
     }
 
@@ -323,6 +322,8 @@ impl<P: Retention> TlsPool<P> {
 }
 
 /// A new buffer. Memory for zeros comes from the allocator zeroed.
+#[cold]
+#[inline(never)]
 fn fresh<T: Pod>(len: usize, contents: Contents) -> Vec<T> {
     let mut data = bytemuck::zeroed_vec(len);
     poison(&mut data, contents);
@@ -363,6 +364,19 @@ impl<P: Retention> Shared<P> {
                 state: self.switch.state(),
             }
         })
+    }
+
+    /// Counts a borrow in a thread that has no shelf.
+    #[cold]
+    fn stray_bypass(&self) {
+        self.register.lock().stray().bypass();
+    }
+
+    /// Counts a return in a thread that has no shelf; the buffer was freed.
+    #[cold]
+    fn stray_return(&self) {
+        let register = self.register.lock();
+        register.stray().refuse_unseen(Refusal::Closed);
     }
 
     /// Takes over what an ending thread leaves.

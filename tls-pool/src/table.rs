@@ -100,6 +100,12 @@ impl Table {
         }
     }
 
+    /// Whether a tenant has moved in at `place`.
+    #[inline]
+    fn has(&self, place: &Place) -> bool {
+        matches!(self.tenants.get(place.index), Some(Some((serial, _))) if *serial == place.serial)
+    }
+
     /// The tenant at `place`, if it has moved in.
     #[inline]
     fn find<L: Tenant>(&mut self, place: &Place) -> Option<&mut L> {
@@ -164,10 +170,10 @@ pub(crate) fn with<L: Tenant, R>(
     let result = TABLE.try_with(|table| {
         let mut table = table.try_borrow_mut().ok()?;
         table.keep_house();
-        if let Some(tenant) = table.find(place) {
-            return Some(work(tenant));
+        // `work` is called in one place only, so that it is inlined there.
+        if !table.has(place) {
+            table.settle(place, Box::new(make()));
         }
-        table.settle(place, Box::new(make()));
         table.find(place).map(work)
     });
     result.ok().flatten()

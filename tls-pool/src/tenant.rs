@@ -85,9 +85,14 @@ impl<P: Retention> Lodger<P> {
     #[inline]
     pub(crate) fn renew(&mut self, now: State) {
         if self.estate.state != now {
-            self.estate.state = now;
-            drop(self.estate.shelf.clear());
+            self.begin_anew(now);
         }
+    }
+
+    #[cold]
+    fn begin_anew(&mut self, now: State) {
+        self.estate.state = now;
+        drop(self.estate.shelf.clear());
     }
 
     /// The shelf's counters; this thread is their one writer.
