@@ -17,6 +17,19 @@ use bytemuck::{Pod, allocation::try_cast_vec};
 
 use crate::Buffer;
 
+/// Runs one expression on the `Vec` inside, whichever kind of word it holds.
+macro_rules! each {
+    ($repr:expr, $vec:ident => $run:expr) => {
+        match $repr {
+            Repr::Align1($vec) => $run,
+            Repr::Align2($vec) => $run,
+            Repr::Align4($vec) => $run,
+            Repr::Align8($vec) => $run,
+            Repr::Align16($vec) => $run,
+        }
+    };
+}
+
 /// A buffer whose element type was erased.
 pub struct Words(Repr);
 
@@ -65,6 +78,58 @@ impl Words {
         repr.map(Self).map_err(|(_, vec)| vec)
     }
 
+    /// Makes `bytes` zero bytes, aligned for elements of `align`.
+    ///
+    /// `None` if no word has that alignment, or `bytes` are no whole number of words.
+    ///
+    /// # Panics
+    ///
+    /// If memory can not be had.
+    #[must_use]
+    pub fn zeroed(align: usize, bytes: usize) -> Option<Self> {
+        if align == 0 || !bytes.is_multiple_of(align) {
+            return None;
+        }
+        let words = bytes / align;
+        Some(Self(match align {
+            1 => Repr::Align1(vec![0; words]),
+            2 => Repr::Align2(vec![0; words]),
+            4 => Repr::Align4(vec![0; words]),
+            8 => Repr::Align8(vec![0; words]),
+            16 => Repr::Align16(vec![0; words]),
+            _ => return None,
+        }))
+    }
+
+    /// Grows to at least `bytes` in whole words; new bytes are zero, and the capacity grows to just
+    /// what that takes. Does nothing when there are as many.
+    ///
+    /// # Panics
+    ///
+    /// If memory can not be had.
+    pub fn grow(&mut self, bytes: usize) {
+        fn resize<W: Pod>(vec: &mut Vec<W>, bytes: usize) {
+            let words = bytes.div_ceil(size_of::<W>());
+            if words > vec.len() {
+                vec.reserve_exact(words - vec.len());
+                vec.resize(words, W::zeroed());
+            }
+        }
+        each!(&mut self.0, vec => resize(vec, bytes));
+    }
+
+    /// The bytes of the elements, as many as the `Vec` was long.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        each!(&self.0, vec => bytemuck::cast_slice(vec))
+    }
+
+    /// The bytes of the elements, for writing.
+    #[must_use]
+    pub fn as_bytes_mut(&mut self) -> &mut [u8] {
+        each!(&mut self.0, vec => bytemuck::cast_slice_mut(vec))
+    }
+
     /// Gives the allocation its element type back. Its length is what it had when it was erased.
     ///
     /// # Errors
@@ -86,13 +151,7 @@ impl Words {
 impl Buffer for Words {
     #[inline]
     fn bytes(&self) -> usize {
-        match &self.0 {
-            Repr::Align1(vec) => vec.bytes(),
-            Repr::Align2(vec) => vec.bytes(),
-            Repr::Align4(vec) => vec.bytes(),
-            Repr::Align8(vec) => vec.bytes(),
-            Repr::Align16(vec) => vec.bytes(),
-        }
+        each!(&self.0, vec => vec.bytes())
     }
 }
 
@@ -138,6 +197,25 @@ mod tests {
         let words = words.into_vec::<[f64; 2]>().unwrap_err();
         let words = words.into_vec::<f32>().unwrap_err();
         assert_eq!(words.into_vec::<f64>().unwrap(), [1.0; 3]);
+    }
+
+    #[test]
+    fn bytes_grow_in_whole_words_and_keep_what_they_held() {
+        for align in [1, 2, 4, 8, 16] {
+            let mut words = Words::zeroed(align, 16).unwrap();
+            words.as_bytes_mut()[15] = 7;
+            words.grow(33);
+            assert_eq!(words.as_bytes().len(), 33_usize.next_multiple_of(align));
+            assert_eq!(words.as_bytes()[15], 7);
+            assert!(words.as_bytes()[16..].iter().all(|&byte| byte == 0));
+            assert_eq!(words.as_bytes().as_ptr().align_offset(align), 0);
+            words.grow(1);
+            assert!(words.as_bytes().len() >= 33);
+        }
+        assert!(Words::zeroed(8, 12).is_none());
+        assert!(Words::zeroed(3, 12).is_none());
+        assert!(Words::zeroed(0, 12).is_none());
+        assert!(Words::zeroed(32, 64).is_none());
     }
 
     #[test]
