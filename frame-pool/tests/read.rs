@@ -45,7 +45,9 @@ const GONE: fn() -> io::Result<usize> = || Ok(0);
 #[test]
 fn a_read_takes_exactly_the_announced_bytes_new_or_recycled() {
     let pool = FramePool::default();
-    for len in [1, 31, 33, 5000, READ_STEP, READ_STEP + 1, 3 * READ_STEP + 7] {
+    let lengths = [1, 31, 33, 5000, READ_STEP, READ_STEP + 1, 3 * READ_STEP + 7];
+    let lengths = &lengths[..if cfg!(miri) { 4 } else { 7 }];
+    for &len in lengths {
         for _ in 0..2 {
             let mut peer = Peer {
                 left: len + 3,
@@ -59,7 +61,8 @@ fn a_read_takes_exactly_the_announced_bytes_new_or_recycled() {
             assert_eq!(peer.left, 3, "what follows the frame is not touched");
         }
     }
-    assert_eq!((pool.stats().misses, pool.stats().hits), (7, 7));
+    let each = lengths.len() as u64;
+    assert_eq!((pool.stats().misses, pool.stats().hits), (each, each));
     let through_an_object: &mut dyn Read = &mut io::repeat(5);
     assert_eq!(*pool.read_from(through_an_object, 2).unwrap(), [5; 2]);
 }
@@ -87,6 +90,7 @@ fn an_end_inside_a_frame_is_an_error_that_names_its_length_and_the_buffer_comes_
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "fills a whole step, byte by byte")]
 fn a_gigabyte_announced_and_not_sent_allocates_one_step() {
     let keep_all = FramePool::new(Bounded::UNLIMITED);
     for pool in [keep_all, FramePool::default()] {
@@ -106,6 +110,7 @@ fn a_gigabyte_announced_and_not_sent_allocates_one_step() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "fills a whole step, byte by byte")]
 fn a_length_that_no_memory_could_hold_is_an_error_and_not_a_panic() {
     let pool = FramePool::new(Bounded::UNLIMITED);
     let mut peer = Peer {

@@ -9,7 +9,7 @@ use std::thread;
 use common::assert_accounts;
 use frame_pool::{Bounded, Frame, FramePool, WhenFull};
 
-const ROUNDS: u64 = if cfg!(miri) { 40 } else { 20_000 };
+const ROUNDS: u64 = if cfg!(miri) { 15 } else { 20_000 };
 const LINKS: u64 = if cfg!(miri) { 2 } else { 4 };
 
 fn assert_bounds(pool: &FramePool, limits: Bounded) {
