@@ -223,6 +223,7 @@ mod tests {
     };
 
     #[test]
+    #[cfg_attr(miri, ignore = "thousands of histories over buffers without memory")]
     fn the_built_in_policies_keep_the_laws() {
         check(|| SMALL);
         check(|| EVICTING);
@@ -284,6 +285,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "thousands of histories over buffers without memory")]
     fn a_policy_that_breaks_a_law_is_caught_by_that_law() {
         for (broken, law) in [
             (Broken::Dice, "law 1"),
