@@ -24,84 +24,75 @@ pub(crate) struct Options {
     list: bool,
 }
 
-/// What a step runs.
-enum Run {
-    /// Cargo with these arguments, and one environment variable.
-    Cargo(&'static [&'static str], (&'static str, &'static str)),
-    /// The same on the nightly toolchain with Miri, where it is installed.
-    Miri(&'static [&'static str]),
+/// One check.
+struct Step {
+    name: &'static str,
+    with: Toolchain,
+    /// Arguments of cargo, without any that holds a space.
+    arguments: &'static str,
+    /// An environment variable and its value.
+    variable: Option<(&'static str, &'static str)>,
 }
 
-const NOTHING: (&str, &str) = ("CARGO_TERM_COLOR", "auto");
-const DENY_DOC_WARNINGS: (&str, &str) = ("RUSTDOCFLAGS", "-D warnings");
-const LOOM: (&str, &str) = ("RUSTFLAGS", "--cfg loom");
+/// Which cargo runs a step.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Toolchain {
+    /// The one that runs this program.
+    Current,
+    /// Nightly with Miri, where it is installed.
+    Miri,
+}
 
-/// The steps, in order.
-const STEPS: &[(&str, Run)] = &[
-    ("fmt", Run::Cargo(&["fmt", "--all", "--check"], NOTHING)),
-    ("tidy", Run::Cargo(&["xtask", "tidy"], NOTHING)),
-    (
+impl Step {
+    const fn new(name: &'static str, arguments: &'static str) -> Self {
+        Self {
+            name,
+            with: Toolchain::Current,
+            arguments,
+            variable: None,
+        }
+    }
+
+    const fn env(mut self, name: &'static str, value: &'static str) -> Self {
+        self.variable = Some((name, value));
+        self
+    }
+
+    const fn miri(mut self) -> Self {
+        self.with = Toolchain::Miri;
+        self.env("MIRIFLAGS", "-Zmiri-disable-isolation")
+    }
+}
+
+/// The steps, in order. Loom's flag would rebuild everything in the usual folder, so its models
+/// have one of their own; the hub's are of parts that no other crate sees, hence unit tests.
+const STEPS: &[Step] = &[
+    Step::new("fmt", "fmt --all --check"),
+    Step::new("tidy", "xtask tidy"),
+    Step::new(
         "clippy",
-        Run::Cargo(
-            &[
-                "clippy",
-                "--workspace",
-                "--all-targets",
-                "--all-features",
-                "--",
-                "-D",
-                "warnings",
-            ],
-            NOTHING,
-        ),
+        "clippy --workspace --all-targets --all-features -- -D warnings",
     ),
-    (
-        "rustdoc",
-        Run::Cargo(
-            &["doc", "--workspace", "--all-features", "--no-deps"],
-            DENY_DOC_WARNINGS,
-        ),
-    ),
-    (
-        "doctests",
-        Run::Cargo(&["test", "--workspace", "--doc", "--all-features"], NOTHING),
-    ),
-    ("loom", Run::Cargo(LOOM_MODELS, LOOM)),
-    ("miri", Run::Miri(MIRI_CRATES)),
-    ("demo", Run::Cargo(&["xtask", "demo", "--quick"], NOTHING)),
-];
-
-/// The models of each crate that shares state between threads. A folder of its own, because the
-/// flag would rebuild everything in the usual one.
-const LOOM_MODELS: &[&str] = &[
-    "test",
-    "--release",
-    "--target-dir",
-    "target/loom",
-    "--package",
-    "pool-core",
-    "--package",
-    "frame-pool",
-    "--package",
-    "grad-pool",
-    "--package",
-    "tls-pool",
-    "--test",
-    "loom",
-];
-
-/// The crates that have concurrency.
-const MIRI_CRATES: &[&str] = &[
-    "--package",
-    "pool-core",
-    "--package",
-    "tls-pool",
-    "--package",
-    "grad-pool",
-    "--package",
-    "frame-pool",
-    "--lib",
-    "--tests",
+    Step::new("rustdoc", "doc --workspace --all-features --no-deps")
+        .env("RUSTDOCFLAGS", "-D warnings"),
+    Step::new("doctests", "test --workspace --doc --all-features"),
+    Step::new(
+        "loom",
+        "test --release --target-dir target/loom -p pool-core -p frame-pool -p grad-pool \
+         -p tls-pool --test loom",
+    )
+    .env("RUSTFLAGS", "--cfg loom"),
+    Step::new(
+        "loom-hub",
+        "test --release --target-dir target/loom -p spmd-hub --lib models",
+    )
+    .env("RUSTFLAGS", "--cfg loom"),
+    Step::new(
+        "miri",
+        "miri test -p pool-core -p tls-pool -p grad-pool -p frame-pool --lib --tests",
+    )
+    .miri(),
+    Step::new("demo", "xtask demo --quick"),
 ];
 
 /// Runs the steps.
@@ -111,78 +102,80 @@ const MIRI_CRATES: &[&str] = &[
 /// Names the first step that failed, or a step that does not exist.
 #[expect(clippy::print_stdout, reason = "a program reports to its user")]
 pub(crate) fn run(options: &Options) -> Result<()> {
-    if let Some(unknown) = options
-        .steps
-        .iter()
-        .find(|name| !STEPS.iter().any(|(step, _)| step == name))
-    {
-        let known: Vec<_> = STEPS.iter().map(|(name, _)| *name).collect();
+    let is_step = |name: &String| STEPS.iter().any(|step| step.name == name);
+    if let Some(unknown) = options.steps.iter().find(|name| !is_step(name)) {
+        let known: Vec<_> = STEPS.iter().map(|step| step.name).collect();
         let cause = format!(
             "there is no step {unknown:?}; the steps are {}",
             known.join(", ")
         );
         return Err(Exit { code: 2, cause }.into());
     }
-    let chosen = STEPS.iter().filter(|(name, _)| {
-        options.steps.is_empty() || options.steps.iter().any(|step| step == name)
-    });
-    for (name, step) in chosen {
+    let is_chosen = |step: &&Step| {
+        options.steps.is_empty() || options.steps.iter().any(|name| step.name == name)
+    };
+    for step in STEPS.iter().filter(is_chosen) {
         if options.list {
-            println!("{name:<12}{}", step.describe());
+            println!("{:<10}{}", step.name, step.describe());
             continue;
         }
-        println!("== {name}: {}", step.describe());
+        println!("== {}: {}", step.name, step.describe());
         let start = Instant::now();
-        step.run().with_context(|| format!("step {name}"))?;
-        println!("== {name}: {:.1} s", start.elapsed().as_secs_f64());
+        step.run().with_context(|| format!("step {}", step.name))?;
+        println!("== {}: {:.1} s", step.name, start.elapsed().as_secs_f64());
     }
     Ok(())
 }
 
-impl Run {
+impl Step {
     fn describe(&self) -> String {
-        match self {
-            Self::Cargo(arguments, variable) if *variable == NOTHING => {
-                format!("cargo {}", arguments.join(" "))
-            }
-            Self::Cargo(arguments, (name, value)) => {
-                format!("{name}={value:?} cargo {}", arguments.join(" "))
-            }
-            Self::Miri(arguments) => format!("cargo +nightly miri test {}", arguments.join(" ")),
-        }
+        let variable = self
+            .variable
+            .map(|(name, value)| format!("{name}={value:?} "));
+        let toolchain = if self.with == Toolchain::Miri {
+            " +nightly"
+        } else {
+            ""
+        };
+        format!(
+            "{}cargo{toolchain} {}",
+            variable.unwrap_or_default(),
+            self.arguments
+        )
     }
 
     #[expect(clippy::print_stdout, reason = "a program reports to its user")]
     fn run(&self) -> Result<()> {
-        match self {
-            Self::Cargo(arguments, (name, value)) => finish(
-                Command::new(workspace::cargo())
-                    .args(*arguments)
-                    .env(name, value),
-            ),
-            Self::Miri(arguments) => {
-                if !miri_is_installed() {
-                    println!(
-                        "!!! SKIPPED: Miri is not installed; \
-                         rustup component add miri rust-src --toolchain nightly"
-                    );
-                    return Ok(());
-                }
-                let flags = ("MIRIFLAGS", "-Zmiri-disable-isolation");
-                finish(
-                    rustup_cargo()
-                        .args(["miri", "test"])
-                        .args(*arguments)
-                        .env(flags.0, flags.1),
-                )
+        let mut cargo = match self.with {
+            Toolchain::Current => Command::new(workspace::cargo()),
+            Toolchain::Miri if miri_is_installed() => nightly_cargo(),
+            Toolchain::Miri => {
+                println!(
+                    "!!! SKIPPED: Miri is not installed; \
+                     rustup component add miri rust-src --toolchain nightly"
+                );
+                return Ok(());
             }
+        };
+        let status = cargo
+            .args(self.arguments.split_whitespace())
+            .envs(self.variable)
+            .status()
+            .context("cannot start cargo")?;
+        if status.success() {
+            return Ok(());
         }
+        Err(Exit {
+            code: 1,
+            cause: format!("{} ended with {status}", self.describe()),
+        }
+        .into())
     }
 }
 
 /// The nightly cargo, chosen by rustup. The variables of the cargo that runs this program would
 /// choose its own toolchain again.
-fn rustup_cargo() -> Command {
+fn nightly_cargo() -> Command {
     let mut command = Command::new("rustup");
     command.args(["run", "nightly", "cargo"]);
     for name in ["CARGO", "RUSTC", "RUSTDOC", "RUSTUP_TOOLCHAIN"] {
@@ -192,23 +185,10 @@ fn rustup_cargo() -> Command {
 }
 
 fn miri_is_installed() -> bool {
-    let mut probe = rustup_cargo();
+    let mut probe = nightly_cargo();
     probe
         .args(["miri", "--version"])
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     probe.status().is_ok_and(|status| status.success())
-}
-
-/// Runs a command to its end.
-fn finish(command: &mut Command) -> Result<()> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let status = command
-        .status()
-        .with_context(|| format!("cannot start {program}"))?;
-    if status.success() {
-        return Ok(());
-    }
-    let cause = format!("{program} ended with {status}");
-    Err(Exit { code: 1, cause }.into())
 }

@@ -1,27 +1,30 @@
 //! Every source file belongs to a target: a test file that nothing includes never runs.
 //!
-//! The walk starts at the root file of each target that cargo knows and follows `mod name;`, with
-//! `#[path]` and inline modules, and `include!("…")`. What it does not reach is a fault.
+//! The compiler itself says what it read: a check of all targets leaves a list of source files
+//! beside each artifact, in the format of a makefile. What stands in none of them is a fault. That
+//! covers modules that a macro declares, `#[path]` and `include!`, which a search of the text
+//! would miss.
 
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-use anyhow::{Context as _, Result};
-use cargo_metadata::Metadata;
-use syn::{Attribute, Expr, Item, ItemMod, Lit, LitStr, Meta};
+use anyhow::{Context as _, Result, bail};
+use cargo_metadata::{Artifact, Message, Metadata};
+
+use crate::workspace;
 
 /// Files that no target includes.
 pub(super) fn faults(metadata: &Metadata, sources: &[PathBuf]) -> Result<Vec<String>> {
+    let root = metadata.workspace_root.as_std_path();
     let mut reached = HashSet::new();
-    for package in metadata.workspace_packages() {
-        for target in &package.targets {
-            let root = target.src_path.as_std_path();
-            let beside = root.parent().unwrap_or(root).to_path_buf();
-            visit(root, &beside, &mut reached)?;
+    for artifact in artifacts(metadata)? {
+        if let Some(list) = source_list(&artifact) {
+            let text = fs::read_to_string(&list).with_context(|| list.display().to_string())?;
+            reached.extend(source_files(&text).map(|file| root.join(file)));
         }
     }
-    let root = metadata.workspace_root.as_std_path();
     Ok(sources
         .iter()
         .filter(|path| !reached.contains(*path))
@@ -30,89 +33,63 @@ pub(super) fn faults(metadata: &Metadata, sources: &[PathBuf]) -> Result<Vec<Str
         .collect())
 }
 
-/// Reads `file`, whose child modules live in the folder `children`, and all that it declares.
-fn visit(file: &Path, children: &Path, reached: &mut HashSet<PathBuf>) -> Result<()> {
-    if !reached.insert(file.to_path_buf()) {
-        return Ok(());
+/// What a check of every target of every member makes.
+fn artifacts(metadata: &Metadata) -> Result<Vec<Artifact>> {
+    let output = Command::new(workspace::cargo())
+        .args([
+            "check",
+            "--quiet",
+            "--workspace",
+            "--all-targets",
+            "--all-features",
+        ])
+        .arg("--message-format=json-render-diagnostics")
+        .current_dir(&metadata.workspace_root)
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cannot start cargo")?;
+    if !output.status.success() {
+        bail!("the workspace does not compile");
     }
-    let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
-    let parsed = syn::parse_file(&text).with_context(|| file.display().to_string())?;
-    visit_items(&parsed.items, file, children, reached)
-}
-
-fn visit_items(
-    items: &[Item],
-    file: &Path,
-    children: &Path,
-    reached: &mut HashSet<PathBuf>,
-) -> Result<()> {
-    let beside = file.parent().unwrap_or(file);
-    for item in items {
-        match item {
-            Item::Mod(ItemMod {
-                content: Some((_, items)),
-                ident,
-                ..
-            }) => {
-                visit_items(items, file, &children.join(ident.to_string()), reached)?;
-            }
-            Item::Mod(module) => {
-                let name = module.ident.to_string();
-                let (path, grandchildren) = if let Some(path) = path_attribute(&module.attrs) {
-                    let path = normal(&beside.join(path));
-                    let folder = path.parent().unwrap_or(&path).to_path_buf();
-                    (path, folder)
-                } else {
-                    let flat = children.join(format!("{name}.rs"));
-                    let nested = children.join(&name).join("mod.rs");
-                    (
-                        if flat.exists() { flat } else { nested },
-                        children.join(&name),
-                    )
-                };
-                visit(&path, &grandchildren, reached)?;
-            }
-            Item::Macro(call) if call.mac.path.is_ident("include") => {
-                if let Ok(path) = call.mac.parse_body::<LitStr>() {
-                    visit(&normal(&beside.join(path.value())), beside, reached)?;
-                }
-            }
-            _ => {}
+    let mut artifacts = Vec::new();
+    for message in Message::parse_stream(output.stdout.as_slice()) {
+        if let Message::CompilerArtifact(artifact) = message?
+            && metadata.workspace_members.contains(&artifact.package_id)
+        {
+            artifacts.push(artifact);
         }
     }
-    Ok(())
+    Ok(artifacts)
 }
 
-/// The value of `#[path = "…"]`.
-fn path_attribute(attributes: &[Attribute]) -> Option<String> {
-    attributes
+/// The list of source files beside an artifact: `libname-hash.rmeta` has `name-hash.d`.
+fn source_list(artifact: &Artifact) -> Option<PathBuf> {
+    let made = artifact
+        .filenames
         .iter()
-        .find(|attribute| attribute.path().is_ident("path"))
-        .and_then(|attribute| {
-            let Meta::NameValue(pair) = &attribute.meta else {
-                return None;
-            };
-            let Expr::Lit(literal) = &pair.value else {
-                return None;
-            };
-            let Lit::Str(path) = &literal.lit else {
-                return None;
-            };
-            Some(path.value())
-        })
+        .find(|file| file.extension() == Some("rmeta"))?;
+    let name = made.file_stem()?.strip_prefix("lib")?;
+    Some(made.with_file_name(format!("{name}.d")).into_std_path_buf())
 }
 
-/// `path` without `.` and `..`, as the walk over the workspace names it.
-fn normal(path: &Path) -> PathBuf {
-    let mut normal = PathBuf::new();
-    for part in path.components() {
-        match part {
-            std::path::Component::ParentDir => drop(normal.pop()),
-            std::path::Component::CurDir => {}
-            other => normal.push(other),
-        }
-    }
-    normal
+/// The Rust files that a makefile's rules name, where `\ ` is a space in a name.
+fn source_files(rules: &str) -> impl Iterator<Item = PathBuf> {
+    rules
+        .lines()
+        .filter_map(|line| line.split_once(": "))
+        .flat_map(|(_, files)| {
+            let files = files.replace("\\ ", "\0");
+            let files: Vec<_> = files
+                .split_whitespace()
+                .map(|file| file.replace('\0', " "))
+                .collect();
+            let files = files.into_iter().map(PathBuf::from);
+            files.filter(|file| {
+                Path::new(file)
+                    .extension()
+                    .is_some_and(|extension| extension == "rs")
+            })
+        })
 }
 
 #[cfg(test)]
@@ -120,33 +97,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn modules_are_followed_and_strays_are_not() {
-        let dir = tempfile::tempdir().unwrap();
-        let write = |name: &str, text: &str| {
-            let path = dir.path().join(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(&path, text).unwrap();
-            path
-        };
-        let root = write(
-            "lib.rs",
-            "mod flat; mod nested; mod inline { mod deep; } \
-                                    #[path = \"odd/place.rs\"] mod odd; include!(\"text.rs\");",
+    fn a_rule_names_its_sources_even_with_spaces() {
+        let rules = "out/lib.rmeta: src/lib.rs src/a\\ b.rs data.csv\n\nsrc/lib.rs:\n# env: X\n";
+        let files: Vec<_> = source_files(rules).collect();
+        assert_eq!(files, [Path::new("src/lib.rs"), Path::new("src/a b.rs")]);
+    }
+
+    #[test]
+    fn a_file_that_no_rule_names_is_a_fault() {
+        let metadata = workspace::metadata().unwrap();
+        let root = metadata.workspace_root.as_std_path();
+        let known = root.join(file!());
+        let stray = root.join("xtask/tests/stray.rs");
+        assert_eq!(
+            faults(&metadata, &[known, stray]).unwrap(),
+            ["xtask/tests/stray.rs is included by no target"]
         );
-        let all = [
-            write("flat.rs", "mod below;"),
-            write("flat/below.rs", ""),
-            write("nested/mod.rs", ""),
-            write("inline/deep.rs", ""),
-            write("odd/place.rs", ""),
-            write("text.rs", ""),
-        ];
-        let stray = write("stray.rs", "");
-        let mut reached = HashSet::new();
-        visit(&root, dir.path(), &mut reached).unwrap();
-        for path in &all {
-            assert!(reached.contains(path), "{}", path.display());
-        }
-        assert!(!reached.contains(&stray));
     }
 }
