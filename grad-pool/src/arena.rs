@@ -10,6 +10,7 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use std::mem;
 use std::sync::Arc;
 
 use pool_core::{
@@ -72,14 +73,23 @@ impl Front {
         self.shelf.counters()
     }
 
-    /// Gives up what is from before `now`.
+    /// Frees what is from before `now`.
     #[inline]
-    pub(crate) fn renew(&mut self, now: State) -> Option<Discarded<Words>> {
-        if self.state == now {
-            return None;
+    fn renew(&mut self, now: State) {
+        if self.state != now {
+            drop(self.begin_anew(now));
         }
+    }
+
+    /// Gives up what is from before `now`, if it is from before.
+    pub(crate) fn expel(&mut self, now: State) -> Option<Discarded<Words>> {
+        (self.state != now).then(|| self.begin_anew(now))
+    }
+
+    #[cold]
+    fn begin_anew(&mut self, now: State) -> Discarded<Words> {
         self.state = now;
-        Some(self.shelf.clear())
+        self.shelf.clear()
     }
 
     /// Moves every array out.
@@ -174,8 +184,8 @@ impl<P: Retention> Arena<P> {
         };
         let now = tier.pool.state();
         match tier.take::<T>(len, now, contents) {
-            Found::Hit(words) => {
-                let data = recycled(words, contents);
+            Found::Hit(mut data) => {
+                prepare(&mut data, contents);
                 debug_assert_eq!(data.len(), len, "a class has one length");
                 Grad::new(data, self, now)
             }
@@ -184,13 +194,13 @@ impl<P: Retention> Arena<P> {
         }
     }
 
-    /// The one way back: takes an array that was lent in the state `lent`.
+    /// The one way back: takes an array that was lent in the state `lent`. What is not kept stays
+    /// where it is, for its guard to free.
     #[inline]
-    pub(crate) fn take_back<T: Element>(&self, data: Vec<T>, lent: State) {
-        let class = class_of::<T>(data.len());
-        // Neither can be missing, as only an array that rides a tier has a way back.
-        if let (Some(tier), Ok(words)) = (&self.tier, Words::from_vec(data)) {
-            tier.give(class, words, lent);
+    pub(crate) fn take_back<T: Element>(&self, data: &mut Vec<T>, lent: State) {
+        // It can not be missing, as only an array that rides a tier has a way back.
+        if let Some(tier) = &self.tier {
+            tier.give(data, lent);
         }
     }
 
@@ -205,18 +215,18 @@ impl<P: Retention> Arena<P> {
 impl<P: Retention> Tier<P> {
     /// Looks in the private tier, then in the shared one.
     #[inline]
-    fn take<T: Element>(&self, len: usize, now: State, contents: Contents) -> Found<Words> {
+    fn take<T: Element>(&self, len: usize, now: State, contents: Contents) -> Found<Vec<T>> {
         let class = class_of::<T>(len);
         let bytes = len.saturating_mul(size_of::<T>());
         let mut front = self.front.borrow_mut();
-        drop(front.renew(now));
+        front.renew(now);
         if !now.is_on() || self.pool.is_over_ceiling(len) {
             front.counters().bypass();
             return Found::Bypass;
         }
         let found = match front.shelf.try_take(class, bytes) {
-            Some(words) => Found::Hit(words),
-            None => self.pool.request(class, bytes),
+            Some(words) => Found::Hit(retyped(words)),
+            None => self.look_behind(class, bytes),
         };
         if contents == Contents::Zeroed && !matches!(found, Found::Bypass) {
             front.counters().zeroed(bytes);
@@ -224,38 +234,66 @@ impl<P: Retention> Tier<P> {
         found
     }
 
+    /// Looks in the shared tier.
+    #[cold]
+    #[inline(never)]
+    fn look_behind<T: Element>(&self, class: Class, bytes: usize) -> Found<Vec<T>> {
+        match self.pool.request(class, bytes) {
+            Found::Hit(words) => Found::Hit(retyped(words)),
+            Found::Miss => Found::Miss,
+            Found::Bypass => Found::Bypass,
+        }
+    }
+
     /// Keeps an array in the private tier, or passes it on to the shared one.
     #[inline]
-    fn give(&self, class: Class, words: Words, lent: State) {
+    fn give<T: Element>(&self, data: &mut Vec<T>, lent: State) {
+        let class = class_of::<T>(data.len());
+        let bytes = data.capacity() * size_of::<T>();
         let now = self.pool.state();
         let mut front = self.front.borrow_mut();
-        drop(front.renew(now));
+        front.renew(now);
         if lent != now {
             front.counters().refuse_unseen(Refusal::SwitchedOff);
-        } else if let Err(words) = front.shelf.try_keep(class, words) {
-            self.pool.take_back(class, words, lent);
+        } else if !front
+            .shelf
+            .try_keep(class, bytes, || erased(mem::take(data)))
+        {
+            self.pool.take_back(class, erased(mem::take(data)), lent);
         }
     }
 }
 
+/// An array without its element type.
+#[inline]
+fn erased<T: Element>(data: Vec<T>) -> Words {
+    Words::from_vec(data).expect("the four element types can be erased")
+}
+
 /// A new array. Memory for zeros comes from the allocator zeroed.
+#[cold]
+#[inline(never)]
 fn fresh<T: Element>(len: usize, contents: Contents) -> Vec<T> {
     let mut data = bytemuck::zeroed_vec(len);
     poison(&mut data, contents);
     data
 }
 
-/// A retained array for its next borrower.
+/// A retained array with its element type.
 #[inline]
-fn recycled<T: Element>(words: Words, contents: Contents) -> Vec<T> {
-    let mut data = words
+fn retyped<T: Element>(words: Words) -> Vec<T> {
+    words
         .into_vec::<T>()
-        .expect("a class holds arrays of one element type");
+        .expect("a class holds arrays of one element type")
+}
+
+/// Makes a retained array ready for its next borrower.
+#[inline]
+fn prepare<T: Element>(data: &mut [T], contents: Contents) {
     if contents == Contents::Zeroed {
-        bytemuck::fill_zeroes(&mut data);
+        bytemuck::fill_zeroes(data);
     }
-    poison(&mut data, contents);
-    data
+    poison(data, contents);
 }
 
 /// Makes unspecified contents visible as such, where that costs no release build anything.

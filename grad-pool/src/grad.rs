@@ -145,7 +145,7 @@ impl<T: Element, P: Retention> Drop for Grad<'_, T, P> {
     #[inline]
     fn drop(&mut self) {
         if let Some((arena, lent)) = self.lent {
-            arena.take_back(mem::take(&mut self.data), lent);
+            arena.take_back(&mut self.data, lent);
         }
     }
 }

@@ -295,7 +295,7 @@ impl<P: Retention> Vault<P> {
     fn absorb(&mut self, mut front: Front, now: State) -> (Option<Front>, Freed) {
         let mut freed = Vec::new();
         freed.extend(self.renew(now));
-        freed.extend(front.renew(now));
+        freed.extend(front.expel(now));
         self.shelf.counters().absorb(&front.counters().take());
         front.pour(|class, words| {
             self.shelf.policy_mut().offering(class.1);

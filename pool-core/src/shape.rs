@@ -38,22 +38,34 @@ pub struct ShapeError {
 /// ```
 #[inline]
 pub fn elements(shape: &[usize], element_bytes: usize) -> Result<usize, ShapeError> {
-    if shape.contains(&0) {
-        return Ok(0);
+    let mut product = 1_usize;
+    for &extent in shape {
+        match product.checked_mul(extent) {
+            Some(more) => product = more,
+            None => return oversized(shape, element_bytes),
+        }
     }
-    let product = shape
-        .iter()
-        .try_fold(1_usize, |product, &extent| product.checked_mul(extent));
-    match product {
-        Some(elements) if fits(elements, element_bytes) => Ok(elements),
-        _ => Err(ShapeError {
-            shape: shape.into(),
-            element_bytes,
-        }),
+    if fits(product, element_bytes) {
+        Ok(product)
+    } else {
+        oversized(shape, element_bytes)
     }
 }
 
+/// The answer where the product wrapped: an extent of 0 that comes later makes it nothing.
+#[cold]
+fn oversized(shape: &[usize], element_bytes: usize) -> Result<usize, ShapeError> {
+    if shape.contains(&0) {
+        return Ok(0);
+    }
+    Err(ShapeError {
+        shape: shape.into(),
+        element_bytes,
+    })
+}
+
 /// Whether `elements` of `element_bytes` each make an object that Rust allows.
+#[inline]
 fn fits(elements: usize, element_bytes: usize) -> bool {
     elements
         .checked_mul(element_bytes)

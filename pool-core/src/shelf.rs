@@ -6,8 +6,8 @@
 //!
 //! Invariants, and what upholds each:
 //!
-//! - The accounts equal what is on the stacks: `push` and `pop` are the only ways on and off, and
-//!   each adjusts both.
+//! - The accounts equal what is on the stacks: a slot's `push` and `pop` are the only ways on and
+//!   off one at a time, and each adjusts both.
 //! - A buffer is accounted at its capacity when it came back: the size is stored beside it, so
 //!   nothing is measured twice.
 //! - A hit allocates nothing: a class that ran empty keeps its stack and its place in the index.
@@ -16,6 +16,7 @@
 //! - Last in, first out within a class: the buffer whose memory is warmest is lent first.
 
 use std::fmt;
+use std::iter;
 use std::sync::Arc;
 
 use crate::fit::Fit;
@@ -24,6 +25,9 @@ use crate::stats::Counters;
 
 /// Classes that may be listed while they hold nothing.
 const EMPTY_CLASSES: usize = 64;
+
+/// The slot of a class that is not listed: past the end of any list.
+const UNLISTED: usize = usize::MAX;
 
 /// Something with a capacity that a pool can retain.
 pub trait Buffer {
@@ -83,6 +87,33 @@ struct Slot<K, B> {
     least: usize,
     /// Rounds since then.
     rounds: u32,
+}
+
+impl<K, B> Slot<K, B> {
+    /// Puts a buffer on the stack.
+    #[inline]
+    fn push(&mut self, buffer: impl FnOnce() -> B, bytes: usize, held: &mut Held) {
+        held.classes += usize::from(self.stack.is_empty());
+        held.buffers += 1;
+        held.bytes += bytes;
+        self.bytes += bytes;
+        // The buffer is made once there is room for it: it never has to be dropped on the way, so
+        // it needs no place in memory until it has this one.
+        self.stack.extend(iter::once_with(|| (buffer(), bytes)));
+    }
+
+    /// Takes the buffer that came back last, with its capacity in bytes.
+    #[inline]
+    fn pop(&mut self, held: &mut Held) -> Option<(B, usize)> {
+        let (buffer, bytes) = self.stack.pop()?;
+        let left = self.stack.len();
+        self.least = self.least.min(left);
+        self.bytes -= bytes;
+        held.classes -= usize::from(left == 0);
+        held.buffers -= 1;
+        held.bytes -= bytes;
+        Some((buffer, bytes))
+    }
 }
 
 /// Returned buffers by class, under one policy.
@@ -154,7 +185,11 @@ where
     ///
     /// Constant time with [`Exact`](crate::Exact), logarithmic in the number of classes with
     /// [`BestFit`](crate::BestFit).
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "called in one place for each element type; out of line, the buffer goes through memory"
+    )]
+    #[inline(always)]
     pub fn request(&mut self, wanted: K, bytes: usize) -> Found<B> {
         if !self.policy.admit(bytes) {
             self.counters.bypass();
@@ -170,13 +205,21 @@ where
 
     /// Looks for a buffer in a front tier: like [`request`](Self::request), but a request that
     /// finds nothing here is counted by the tier behind.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "called in one place for each element type; out of line, the buffer goes through memory"
+    )]
+    #[inline(always)]
     pub fn try_take(&mut self, wanted: K, bytes: usize) -> Option<B> {
-        let slot = self.find(&wanted)?;
-        let buffer = self.pop(slot)?;
-        self.touch(slot);
+        let slot = self.find(&wanted);
+        let class = self.slots.get_mut(slot)?.as_mut()?;
+        let (buffer, capacity) = class.pop(&mut self.held)?;
+        self.clock += 1;
+        class.used = self.clock;
+        self.recent = slot;
         self.counters.hit();
-        self.publish();
+        self.counters.hold(self.held);
+        self.policy.on_leave(capacity);
         self.policy.on_hit(bytes);
         Some(buffer)
     }
@@ -190,33 +233,66 @@ where
         self.settle(key, buffer, Counters::kept, Counters::refuse)
     }
 
+    /// Like [`offer`](Self::offer), for a caller under no lock: the buffer, of `bytes` of
+    /// capacity, is moved only if it is kept, and `evicted` gets each that made room for it.
+    ///
+    /// Says whether it was kept. If not, it is still the caller's, to be freed.
+    #[expect(
+        clippy::inline_always,
+        reason = "called in one place for each element type; out of line, the buffer goes through memory"
+    )]
+    #[inline(always)]
+    pub fn offer_with(
+        &mut self,
+        key: K,
+        bytes: usize,
+        buffer: impl FnOnce() -> B,
+        evicted: impl FnMut(B),
+    ) -> bool {
+        self.counters.returned();
+        let slot = self.slot_of(&key);
+        let verdict = self.rule(slot, bytes);
+        if verdict != Verdict::Keep
+            && !self.reconsider(verdict, slot, bytes, evicted, Counters::refuse)
+        {
+            return false;
+        }
+        self.counters.kept();
+        self.push(slot, key, buffer, bytes);
+        true
+    }
+
     /// Takes a buffer that the pool had not handed out.
     pub fn adopt(&mut self, key: K, buffer: B) -> Discarded<B> {
         self.counters.adopted();
         self.settle(key, buffer, Counters::kept, Counters::refuse)
     }
 
-    /// Takes a buffer back into a front tier, if the policy keeps it without evicting.
+    /// Takes a buffer of `bytes` of capacity back into a front tier, if the policy keeps it
+    /// without evicting. The buffer is moved only then.
     ///
-    /// # Errors
-    ///
-    /// Gives the buffer back, uncounted: it is to be offered to the tier behind.
-    #[inline]
-    pub fn try_keep(&mut self, key: K, buffer: B) -> Result<(), B> {
-        let (slot, bytes) = (self.slot_of(&key), buffer.bytes());
+    /// Says whether it was kept. If not, nothing was counted: it is still the caller's, to be
+    /// offered to the tier behind.
+    #[expect(
+        clippy::inline_always,
+        reason = "called in one place for each element type; out of line, the buffer goes through memory"
+    )]
+    #[inline(always)]
+    pub fn try_keep(&mut self, key: K, bytes: usize, buffer: impl FnOnce() -> B) -> bool {
+        let slot = self.slot_of(&key);
         if self.rule(slot, bytes) != Verdict::Keep {
-            return Err(buffer);
+            return false;
         }
-        self.push(slot, key, buffer, bytes);
         self.counters.returned();
         self.counters.kept();
-        self.publish();
-        Ok(())
+        self.push(slot, key, buffer, bytes);
+        true
     }
 
     /// Takes a buffer over from a front tier that had kept it and whose counts were
     /// [absorbed](Counters::absorb) here. What the policy refuses now counts as refused and no
     /// longer as kept.
+    #[inline]
     pub fn restock(&mut self, key: K, buffer: B) -> Discarded<B> {
         self.settle(key, buffer, |_| (), Counters::refuse_kept)
     }
@@ -232,30 +308,56 @@ where
     ) -> Discarded<B> {
         let (slot, bytes) = (self.slot_of(&key), buffer.bytes());
         let mut evicted = Vec::new();
-        let verdict = match self.rule(slot, bytes) {
-            Verdict::MakeRoom => self.make_room(slot, bytes, &mut evicted),
+        let verdict = self.rule(slot, bytes);
+        if verdict != Verdict::Keep
+            && !self.reconsider(
+                verdict,
+                slot,
+                bytes,
+                |victim| evicted.push(victim),
+                on_refuse,
+            )
+        {
+            let refused = Some(buffer);
+            return Discarded { refused, evicted };
+        }
+        on_keep(&self.counters);
+        self.push(slot, key, || buffer, bytes);
+        Discarded {
+            refused: None,
+            evicted,
+        }
+    }
+
+    /// Acts on the answer that a buffer is not to be kept as things are. Says whether it is to be
+    /// kept after all.
+    #[cold]
+    fn reconsider(
+        &mut self,
+        verdict: Verdict,
+        slot: usize,
+        bytes: usize,
+        evicted: impl FnMut(B),
+        on_refuse: impl Fn(&Counters, Refusal),
+    ) -> bool {
+        let verdict = match verdict {
+            Verdict::MakeRoom => self.make_room(slot, bytes, evicted),
             verdict => verdict,
         };
-        let refused = if let Verdict::Refuse(reason) = verdict {
+        if let Verdict::Refuse(reason) = verdict {
             on_refuse(&self.counters, reason);
-            Some(buffer)
-        } else {
-            self.push(slot, key, buffer, bytes);
-            on_keep(&self.counters);
-            None
-        };
-        self.publish();
-        Discarded { refused, evicted }
+            self.publish();
+        }
+        verdict == Verdict::Keep
     }
 
     /// Evicts until the policy's answer is another, and gives that: to keep or to refuse.
-    #[cold]
-    fn make_room(&mut self, slot: Option<usize>, bytes: usize, evicted: &mut Vec<B>) -> Verdict {
+    fn make_room(&mut self, slot: usize, bytes: usize, mut evicted: impl FnMut(B)) -> Verdict {
         loop {
             let Some(victim) = self.evict() else {
                 return Verdict::Refuse(Refusal::PoolFull);
             };
-            evicted.push(victim);
+            evicted(victim);
             // Evicting unlists no class, so the slot stays right.
             match self.rule(slot, bytes) {
                 Verdict::MakeRoom => {}
@@ -351,84 +453,73 @@ where
         self.publish();
     }
 
-    /// The slot of a class that serves a request of class `wanted` now.
+    /// The slot of a class that serves a request of class `wanted` now, or [`UNLISTED`].
     ///
     /// A stocked class of exactly that key is the best fit there is, whatever the fit.
     #[inline]
-    fn find(&self, wanted: &K) -> Option<usize> {
-        if let Some(Some(class)) = self.slots.get(self.recent)
-            && class.key == *wanted
-            && !class.stack.is_empty()
-        {
-            return Some(self.recent);
+    fn find(&self, wanted: &K) -> usize {
+        match self.slots.get(self.recent) {
+            Some(Some(class)) if class.key == *wanted && !class.stack.is_empty() => self.recent,
+            _ => self.find_listed(wanted),
         }
-        let slots = &self.slots;
-        let stocked = |slot: usize| matches!(&slots[slot], Some(class) if !class.stack.is_empty());
-        self.fit.find(wanted, stocked)
     }
 
-    /// The slot of exactly the class `key`, stocked or not.
+    /// [`Self::find`] for a class that was not the last one in use: out of line, so that the rest
+    /// is inlined.
+    #[inline(never)]
+    fn find_listed(&self, wanted: &K) -> usize {
+        let slots = &self.slots;
+        let stocked = |slot: usize| matches!(&slots[slot], Some(class) if !class.stack.is_empty());
+        self.fit.find(wanted, stocked).unwrap_or(UNLISTED)
+    }
+
+    /// The slot of exactly the class `key`, stocked or not, or [`UNLISTED`].
     #[inline]
-    fn slot_of(&self, key: &K) -> Option<usize> {
+    fn slot_of(&self, key: &K) -> usize {
         match self.slots.get(self.recent) {
-            Some(Some(class)) if class.key == *key => Some(self.recent),
-            _ => self.fit.slot_of(key),
+            Some(Some(class)) if class.key == *key => self.recent,
+            _ => self.listed(key),
         }
+    }
+
+    /// [`Self::slot_of`] for a class that was not the last one in use.
+    #[inline(never)]
+    fn listed(&self, key: &K) -> usize {
+        self.fit.slot_of(key).unwrap_or(UNLISTED)
     }
 
     /// Asks the policy about a buffer whose class is listed under `slot`, if at all.
     #[inline]
-    fn rule(&mut self, slot: Option<usize>, bytes: usize) -> Verdict {
-        let class = slot.and_then(|slot| self.slots[slot].as_ref());
-        let (class_buffers, class_bytes) =
-            class.map_or((0, 0), |class| (class.stack.len(), class.bytes));
-        self.policy.rule(
-            Offer {
-                bytes,
-                class_buffers,
-                class_bytes,
-            },
-            self.held,
-        )
+    fn rule(&mut self, slot: usize, bytes: usize) -> Verdict {
+        let (class_buffers, class_bytes) = match self.slots.get(slot) {
+            Some(Some(class)) => (class.stack.len(), class.bytes),
+            _ => (0, 0),
+        };
+        let offer = Offer {
+            bytes,
+            class_buffers,
+            class_bytes,
+        };
+        self.policy.rule(offer, self.held)
     }
 
     /// Puts a buffer on the stack of its class, which is listed first if it is new.
-    #[inline]
-    fn push(&mut self, slot: Option<usize>, key: K, buffer: B, bytes: usize) {
-        let slot = slot.unwrap_or_else(|| self.open(key));
-        self.touch(slot);
-        let Some(class) = self.slots[slot].as_mut() else {
+    #[expect(clippy::inline_always, reason = "as for `offer_with`")]
+    #[inline(always)]
+    fn push(&mut self, slot: usize, key: K, buffer: impl FnOnce() -> B, bytes: usize) {
+        let slot = if slot == UNLISTED {
+            self.open(key)
+        } else {
+            slot
+        };
+        let Some(Some(class)) = self.slots.get_mut(slot) else {
             unreachable!("a listed slot exists")
         };
-        self.held.classes += usize::from(class.stack.is_empty());
-        self.held.buffers += 1;
-        self.held.bytes += bytes;
-        class.bytes += bytes;
-        class.stack.push((buffer, bytes));
-    }
-
-    /// Takes the buffer that came back last from a class's stack.
-    #[inline]
-    fn pop(&mut self, slot: usize) -> Option<B> {
-        let class = self.slots[slot].as_mut()?;
-        let (buffer, bytes) = class.stack.pop()?;
-        class.least = class.least.min(class.stack.len());
-        class.bytes -= bytes;
-        self.held.buffers -= 1;
-        self.held.bytes -= bytes;
-        self.held.classes -= usize::from(class.stack.is_empty());
-        self.policy.on_leave(bytes);
-        Some(buffer)
-    }
-
-    /// Notes that a class was used.
-    #[inline]
-    fn touch(&mut self, slot: usize) {
         self.clock += 1;
+        class.used = self.clock;
         self.recent = slot;
-        if let Some(class) = self.slots[slot].as_mut() {
-            class.used = self.clock;
-        }
+        class.push(buffer, bytes, &mut self.held);
+        self.counters.hold_more(self.held);
     }
 
     /// Takes one buffer from the class that was used least recently.
@@ -441,13 +532,15 @@ where
         let oldest = (0..self.slots.len())
             .filter_map(|slot| Some((stocked(&self.slots[slot])?, slot)))
             .min()?;
-        let victim = self.pop(oldest.1)?;
+        let (victim, bytes) = self.slots[oldest.1].as_mut()?.pop(&mut self.held)?;
+        self.policy.on_leave(bytes);
         self.counters.evicted();
         Some(victim)
     }
 
     /// Lists a class that holds nothing yet.
     #[cold]
+    #[inline(never)]
     fn open(&mut self, key: K) -> usize {
         let listed = self.slots.len() - self.vacant.len();
         if listed - self.held.classes >= EMPTY_CLASSES {
@@ -485,8 +578,7 @@ where
     /// Makes the accounts visible to readers.
     #[inline]
     fn publish(&self) {
-        self.counters
-            .hold(self.held.buffers, self.held.bytes, self.held.classes);
+        self.counters.hold(self.held);
     }
 }
 
@@ -636,8 +728,8 @@ mod tests {
             assert!(matches!(back.request(8, 8), Found::Miss));
         }
         for _ in 0..3 {
-            if let Err(buffer) = front.try_keep(8, vec![0; 8]) {
-                drop(back.offer(8, buffer));
+            if !front.try_keep(8, 8, || vec![0; 8]) {
+                drop(back.offer(8, vec![0; 8]));
             }
         }
         // The front tier ends: its counts are absorbed, its buffers handed on.

@@ -16,7 +16,7 @@ use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign};
 
-use crate::policy::Refusal;
+use crate::policy::{Held, Refusal};
 use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// Declares the fields once, for the plain struct and for its atomic twin.
@@ -184,13 +184,20 @@ impl Counters {
         bump(&self.cleared, buffers as u64);
     }
 
-    /// Publishes what is held now, and raises the high-water marks.
+    /// Publishes what is held now.
     #[inline]
-    pub(crate) fn hold(&self, buffers: usize, bytes: usize, classes: usize) {
-        let (buffers, bytes) = (buffers as u64, bytes as u64);
-        self.held_buffers.store(buffers, Ordering::Relaxed);
-        self.held_bytes.store(bytes, Ordering::Relaxed);
-        self.classes.store(classes as u64, Ordering::Relaxed);
+    pub(crate) fn hold(&self, held: Held) {
+        self.held_buffers
+            .store(held.buffers as u64, Ordering::Relaxed);
+        self.held_bytes.store(held.bytes as u64, Ordering::Relaxed);
+        self.classes.store(held.classes as u64, Ordering::Relaxed);
+    }
+
+    /// Publishes what is held now, which is more than before, and raises the high-water marks.
+    #[inline]
+    pub(crate) fn hold_more(&self, held: Held) {
+        self.hold(held);
+        let (buffers, bytes) = (held.buffers as u64, held.bytes as u64);
         if buffers > read(&self.peak_buffers) {
             self.peak_buffers.store(buffers, Ordering::Relaxed);
         }
@@ -406,7 +413,11 @@ mod tests {
         front.hit();
         front.zeroed(8);
         front.detach();
-        front.hold(1, 8, 1);
+        front.hold_more(Held {
+            buffers: 1,
+            bytes: 8,
+            classes: 1,
+        });
         front.refuse_unseen(Refusal::Closed);
         let taken = front.take();
         back.absorb(&taken);

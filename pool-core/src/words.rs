@@ -138,14 +138,22 @@ impl Words {
     /// are no whole number of `T`.
     #[inline]
     pub fn into_vec<T: Pod>(self) -> Result<Vec<T>, Self> {
-        match self.0 {
-            Repr::Align1(vec) => try_cast_vec(vec).map_err(|(_, vec)| Self(Repr::Align1(vec))),
-            Repr::Align2(vec) => try_cast_vec(vec).map_err(|(_, vec)| Self(Repr::Align2(vec))),
-            Repr::Align4(vec) => try_cast_vec(vec).map_err(|(_, vec)| Self(Repr::Align4(vec))),
-            Repr::Align8(vec) => try_cast_vec(vec).map_err(|(_, vec)| Self(Repr::Align8(vec))),
-            Repr::Align16(vec) => try_cast_vec(vec).map_err(|(_, vec)| Self(Repr::Align16(vec))),
+        // One arm is left for each `T`, as its alignment is known when this is compiled.
+        match (align_of::<T>(), self.0) {
+            (1, Repr::Align1(vec)) => cast(vec, Repr::Align1),
+            (2, Repr::Align2(vec)) => cast(vec, Repr::Align2),
+            (4, Repr::Align4(vec)) => cast(vec, Repr::Align4),
+            (8, Repr::Align8(vec)) => cast(vec, Repr::Align8),
+            (16, Repr::Align16(vec)) => cast(vec, Repr::Align16),
+            (_, other) => Err(Self(other)),
         }
     }
+}
+
+/// Casts words to elements of the same alignment, or wraps them up again.
+#[inline]
+fn cast<W: Pod, T: Pod>(words: Vec<W>, wrap: impl FnOnce(Vec<W>) -> Repr) -> Result<Vec<T>, Words> {
+    try_cast_vec(words).map_err(|(_, words)| Words(wrap(words)))
 }
 
 impl Buffer for Words {

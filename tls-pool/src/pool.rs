@@ -13,6 +13,7 @@
 
 use std::any::TypeId;
 use std::fmt;
+use std::mem;
 use std::sync::{Arc, LazyLock};
 
 use bytemuck::Pod;
@@ -282,11 +283,17 @@ impl<P: Retention> TlsPool<P> {
                 shelf.counters().bypass();
                 return (Found::Bypass, now);
             }
-            (shelf.take(now, class, bytes, contents), now)
+            // The element type comes back here, where the buffer's own type is at hand.
+            let found = match shelf.take(now, class, bytes, contents) {
+                Found::Hit(words) => Found::Hit(retyped::<T>(words)),
+                Found::Miss => Found::Miss,
+                Found::Bypass => Found::Bypass,
+            };
+            (found, now)
         });
         Ok(match found {
-            Some((Found::Hit(words), now)) => {
-                let data = recycled(words, contents);
+            Some((Found::Hit(mut data), now)) => {
+                prepare(&mut data, contents);
                 debug_assert_eq!(data.len(), len, "a class has one length");
                 Scratch::new(data, lender(), now)
             }
@@ -299,13 +306,17 @@ impl<P: Retention> TlsPool<P> {
         })
     }
 
-    /// The one way back: takes a buffer that was lent in the state `lent`.
+    /// The one way back: takes a buffer that was lent in the state `lent`. What is not kept stays
+    /// where it is, for its guard to free.
     #[inline]
-    pub(crate) fn take_back<T: Pod>(&self, data: Vec<T>, lent: State) {
+    pub(crate) fn take_back<T: Pod>(&self, data: &mut Vec<T>, lent: State) {
         let class = (TypeId::of::<T>(), data.len());
-        // Err can not come, as only what `Words` holds was lent with a way back.
-        let returned = Words::from_vec(data).ok().and_then(|words| {
-            self.with_shelf(|shelf| shelf.give(lent, self.shared.switch.state(), class, words))
+        let bytes = data.capacity() * size_of::<T>();
+        let returned = self.with_shelf(|shelf| {
+            shelf.give(lent, self.shared.switch.state(), class, bytes, || {
+                let words = Words::from_vec(mem::take(data)).ok();
+                words.expect("only what words can hold was lent")
+            });
         });
         if returned.is_none() {
             self.shared.stray_return();
@@ -330,17 +341,21 @@ fn fresh<T: Pod>(len: usize, contents: Contents) -> Vec<T> {
     data
 }
 
-/// A retained buffer for its next borrower.
+/// A retained buffer with its element type.
 #[inline]
-fn recycled<T: Pod>(words: Words, contents: Contents) -> Vec<T> {
-    let mut data = words
+fn retyped<T: Pod>(words: Words) -> Vec<T> {
+    words
         .into_vec::<T>()
-        .expect("a class holds buffers of one element type");
+        .expect("a class holds buffers of one element type")
+}
+
+/// Makes a retained buffer ready for its next borrower.
+#[inline]
+fn prepare<T: Pod>(data: &mut [T], contents: Contents) {
     if contents == Contents::Zeroed {
-        bytemuck::fill_zeroes(&mut data);
+        bytemuck::fill_zeroes(data);
     }
-    poison(&mut data, contents);
-    data
+    poison(data, contents);
 }
 
 /// Makes unspecified contents visible as such, where that costs no release build anything.

@@ -128,7 +128,7 @@ impl<T: Pod, P: Retention> Drop for Scratch<'_, T, P> {
     #[inline]
     fn drop(&mut self) {
         if let Some((pool, lent)) = &self.lent {
-            pool.take_back(mem::take(&mut self.data), *lent);
+            pool.take_back(&mut self.data, *lent);
         }
     }
 }

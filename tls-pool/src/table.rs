@@ -100,12 +100,6 @@ impl Table {
         }
     }
 
-    /// Whether a tenant has moved in at `place`.
-    #[inline]
-    fn has(&self, place: &Place) -> bool {
-        matches!(self.tenants.get(place.index), Some(Some((serial, _))) if *serial == place.serial)
-    }
-
     /// The tenant at `place`, if it has moved in.
     #[inline]
     fn find<L: Tenant>(&mut self, place: &Place) -> Option<&mut L> {
@@ -130,13 +124,17 @@ impl Table {
 
     /// Moves a tenant in, and an earlier one out.
     #[cold]
-    fn settle(&mut self, place: &Place, tenant: Box<dyn Tenant>) {
+    #[inline(never)]
+    fn settle<L: Tenant>(&mut self, place: &Place, make: impl FnOnce() -> L) -> &mut dyn Tenant {
+        let tenant = Box::new(make());
         if self.tenants.len() <= place.index {
             self.tenants.resize_with(place.index + 1, || None);
         }
-        if let Some((_, earlier)) = self.tenants[place.index].replace((place.serial, tenant)) {
+        let room = &mut self.tenants[place.index];
+        if let Some((_, earlier)) = room.take() {
             earlier.close();
         }
+        &mut *room.insert((place.serial, tenant)).1
     }
 
     /// Frees the shelves of pools that are gone.
@@ -170,11 +168,14 @@ pub(crate) fn with<L: Tenant, R>(
     let result = TABLE.try_with(|table| {
         let mut table = table.try_borrow_mut().ok()?;
         table.keep_house();
+        let table = &mut *table;
+        let tenant = match table.tenants.get_mut(place.index) {
+            Some(Some((serial, tenant))) if *serial == place.serial => &mut **tenant,
+            _ => table.settle(place, make),
+        };
         // `work` is called in one place only, so that it is inlined there.
-        if !table.has(place) {
-            table.settle(place, Box::new(make()));
-        }
-        table.find(place).map(work)
+        let tenant: &mut dyn Any = tenant;
+        tenant.downcast_mut().map(work)
     });
     result.ok().flatten()
 }

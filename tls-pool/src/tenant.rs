@@ -49,7 +49,11 @@ impl<P: Retention> Lodger<P> {
     }
 
     /// Looks for a buffer whose borrower is promised such `contents`.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "out of line, the buffer goes through memory"
+    )]
+    #[inline(always)]
     pub(crate) fn take(
         &mut self,
         now: State,
@@ -70,12 +74,25 @@ impl<P: Retention> Lodger<P> {
         found
     }
 
-    /// Takes back a buffer that was lent in the state `lent`.
-    #[inline]
-    pub(crate) fn give(&mut self, lent: State, now: State, class: Class, words: Words) {
+    /// Takes back a buffer of `bytes` of capacity that was lent in the state `lent`. It is moved
+    /// only if it is kept.
+    #[expect(
+        clippy::inline_always,
+        reason = "out of line, the buffer goes through memory"
+    )]
+    #[inline(always)]
+    pub(crate) fn give(
+        &mut self,
+        lent: State,
+        now: State,
+        class: Class,
+        bytes: usize,
+        words: impl FnOnce() -> Words,
+    ) {
         self.renew(now);
         if lent == now {
-            drop(self.estate.shelf.offer(class, words));
+            // What is refused is the caller's, who frees it.
+            let _kept = self.estate.shelf.offer_with(class, bytes, words, drop);
         } else {
             self.counters().refuse_unseen(Refusal::SwitchedOff);
         }

@@ -59,18 +59,10 @@ impl Bounded {
         when_full: WhenFull::Refuse,
     };
 
-    /// The answer to an offer that a pool-wide bound stands against.
-    fn full(&self, reason: Refusal) -> Verdict {
-        match self.when_full {
-            WhenFull::Refuse => Verdict::Refuse(reason),
-            WhenFull::Evict => Verdict::MakeRoom,
-        }
-    }
-}
-
-impl Retention for Bounded {
-    #[inline]
-    fn rule(&mut self, offer: Offer, held: Held) -> Verdict {
+    /// The answer to an offer that some bound stands against.
+    #[cold]
+    #[inline(never)]
+    fn objection(&self, offer: Offer, held: Held) -> Verdict {
         // First the bounds that no eviction can help with.
         if offer.bytes > self.buffer_bytes || offer.bytes > self.pool_bytes {
             return Verdict::Refuse(Refusal::BufferTooLarge);
@@ -88,10 +80,31 @@ impl Retention for Bounded {
         {
             return self.full(Refusal::PoolFull);
         }
-        if offer.class_buffers == 0 && held.classes >= self.classes {
-            return self.full(Refusal::TooManyClasses);
+        self.full(Refusal::TooManyClasses)
+    }
+
+    /// The answer to an offer that a pool-wide bound stands against.
+    fn full(&self, reason: Refusal) -> Verdict {
+        match self.when_full {
+            WhenFull::Refuse => Verdict::Refuse(reason),
+            WhenFull::Evict => Verdict::MakeRoom,
         }
-        Verdict::Keep
+    }
+}
+
+impl Retention for Bounded {
+    #[inline]
+    fn rule(&mut self, offer: Offer, held: Held) -> Verdict {
+        let keeps = held.buffers < self.pool_buffers
+            && offer.bytes <= self.buffer_bytes
+            && offer.bytes <= self.pool_bytes.saturating_sub(held.bytes)
+            && offer.class_buffers < self.class_buffers
+            && offer.bytes <= self.class_bytes.saturating_sub(offer.class_bytes)
+            && (held.classes < self.classes || (offer.class_buffers > 0 && self.classes > 0));
+        if keeps {
+            return Verdict::Keep;
+        }
+        self.objection(offer, held)
     }
 
     #[inline]
