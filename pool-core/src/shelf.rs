@@ -185,18 +185,29 @@ where
     ///
     /// Constant time with [`Exact`](crate::Exact), logarithmic in the number of classes with
     /// [`BestFit`](crate::BestFit).
+    #[inline]
+    pub fn request(&mut self, wanted: K, bytes: usize) -> Found<B> {
+        self.request_with(wanted, bytes, |buffer| buffer)
+    }
+
+    /// Like [`request`](Self::request), and hands a hit to `take` where it is found.
     #[expect(
         clippy::inline_always,
         reason = "called in one place for each element type; out of line, the buffer goes through memory"
     )]
     #[inline(always)]
-    pub fn request(&mut self, wanted: K, bytes: usize) -> Found<B> {
+    pub fn request_with<R>(
+        &mut self,
+        wanted: K,
+        bytes: usize,
+        take: impl FnOnce(B) -> R,
+    ) -> Found<R> {
         if !self.policy.admit(bytes) {
             self.counters.bypass();
             return Found::Bypass;
         }
-        if let Some(buffer) = self.try_take(wanted, bytes) {
-            return Found::Hit(buffer);
+        if let Some(taken) = self.try_take_with(wanted, bytes, take) {
+            return Found::Hit(taken);
         }
         self.counters.miss();
         self.policy.on_miss(bytes);
@@ -205,15 +216,24 @@ where
 
     /// Looks for a buffer in a front tier: like [`request`](Self::request), but a request that
     /// finds nothing here is counted by the tier behind.
-    #[expect(
-        clippy::inline_always,
-        reason = "called in one place for each element type; out of line, the buffer goes through memory"
-    )]
-    #[inline(always)]
+    #[inline]
     pub fn try_take(&mut self, wanted: K, bytes: usize) -> Option<B> {
+        self.try_take_with(wanted, bytes, |buffer| buffer)
+    }
+
+    /// Like [`try_take`](Self::try_take), and hands a hit to `take` where it is found.
+    #[expect(clippy::inline_always, reason = "as for `request_with`")]
+    #[inline(always)]
+    pub fn try_take_with<R>(
+        &mut self,
+        wanted: K,
+        bytes: usize,
+        take: impl FnOnce(B) -> R,
+    ) -> Option<R> {
         let slot = self.find(&wanted);
         let class = self.slots.get_mut(slot)?.as_mut()?;
         let (buffer, capacity) = class.pop(&mut self.held)?;
+        let taken = take(buffer);
         self.clock += 1;
         class.used = self.clock;
         self.recent = slot;
@@ -221,7 +241,7 @@ where
         self.counters.hold(self.held);
         self.policy.on_leave(capacity);
         self.policy.on_hit(bytes);
-        Some(buffer)
+        Some(taken)
     }
 
     /// Takes a buffer of class `key` back, or gives up what the policy says.

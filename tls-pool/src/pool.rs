@@ -276,30 +276,30 @@ impl<P: Retention> TlsPool<P> {
             return Ok(Scratch::unpooled(fresh(len, contents)));
         }
         let class = (TypeId::of::<T>(), len);
-        // The state is read once the shelf is at hand: a shelf never goes back to an older one.
+        // A hit comes out beside the answer, so that the answer is a number.
+        let mut data = Vec::new();
+        let mut now = None;
         let found = self.with_shelf(|shelf| {
-            let now = self.shared.switch.state();
+            // The state is read once the shelf is at hand: a shelf never goes back to an older one.
+            let state = self.shared.switch.state();
             if !Words::can_hold::<T>() {
                 shelf.counters().bypass();
-                return (Found::Bypass, now);
+                return Found::Bypass;
             }
-            // The element type comes back here, where the buffer's own type is at hand.
-            let found = match shelf.take(now, class, bytes, contents) {
-                Found::Hit(words) => Found::Hit(retyped::<T>(words)),
-                Found::Miss => Found::Miss,
-                Found::Bypass => Found::Bypass,
-            };
-            (found, now)
+            now = Some(state);
+            shelf.take(state, class, bytes, contents, |words| {
+                data = retyped(words);
+            })
         });
-        Ok(match found {
-            Some((Found::Hit(mut data), now)) => {
+        Ok(match (found, now) {
+            (Some(Found::Hit(())), Some(now)) => {
                 prepare(&mut data, contents);
                 debug_assert_eq!(data.len(), len, "a class has one length");
                 Scratch::new(data, lender(), now)
             }
-            Some((Found::Miss, now)) => Scratch::new(fresh(len, contents), lender(), now),
-            Some((Found::Bypass, _)) => Scratch::unpooled(fresh(len, contents)),
-            None => {
+            (Some(Found::Miss), Some(now)) => Scratch::new(fresh(len, contents), lender(), now),
+            (Some(_), _) => Scratch::unpooled(fresh(len, contents)),
+            (None, _) => {
                 self.shared.stray_bypass();
                 Scratch::unpooled(fresh(len, contents))
             }

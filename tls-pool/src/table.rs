@@ -1,8 +1,9 @@
 //! One thread's shelves, one for each pool that the thread touched.
 //!
 //! The table is a `thread_local!` indexed by a small number that each pool has while it lives; a
-//! serial number beside it tells a pool from an earlier one with the same index. The table does
-//! not know policies: a shelf stands in it as a [`Tenant`].
+//! serial number beside it tells a pool from an earlier one with the same index. A shelf of the
+//! default policy stands in the table as itself, so that its type is known without asking it;
+//! one of any other policy stands in it as a [`Tenant`].
 //!
 //! - Nothing panics in a thread that is ending: the table is reached by `try_with` only, and a
 //!   caller that gets `None` treats its buffer as an ordinary allocation.
@@ -15,6 +16,10 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+
+use pool_core::Bounded;
+
+use crate::tenant::Lodger;
 
 /// Pools that are gone, ever.
 static CLOSED: AtomicUsize = AtomicUsize::new(0);
@@ -75,9 +80,56 @@ pub(crate) trait Tenant: Any {
     fn close(self: Box<Self>);
 }
 
+/// A shelf in its thread.
+enum Resident {
+    /// Of the default policy.
+    Bounded(Box<Lodger<Bounded>>),
+    /// Of any other.
+    Other(Box<dyn Tenant>),
+}
+
+impl Resident {
+    #[cold]
+    fn new<L: Tenant>(lodger: L) -> Self {
+        let boxed: Box<dyn Any> = Box::new(lodger);
+        match boxed.downcast() {
+            Ok(bounded) => Self::Bounded(bounded),
+            Err(other) => match other.downcast::<L>() {
+                Ok(other) => Self::Other(other),
+                Err(_) => unreachable!("it is what it was"),
+            },
+        }
+    }
+
+    /// The shelf as what its own pool knows it to be. The type of a shelf of the default policy is
+    /// compared when this is compiled.
+    #[inline]
+    fn as_own<L: Tenant>(&mut self) -> Option<&mut L> {
+        let lodger: &mut dyn Any = match self {
+            Self::Bounded(lodger) => return (&mut **lodger as &mut dyn Any).downcast_mut(),
+            Self::Other(lodger) => &mut **lodger,
+        };
+        lodger.downcast_mut()
+    }
+
+    fn is_orphan(&self) -> bool {
+        match self {
+            Self::Bounded(lodger) => lodger.is_orphan(),
+            Self::Other(lodger) => lodger.is_orphan(),
+        }
+    }
+
+    fn close(self) {
+        match self {
+            Self::Bounded(lodger) => lodger.close(),
+            Self::Other(lodger) => lodger.close(),
+        }
+    }
+}
+
 /// Shelves by the index of their pool.
 struct Table {
-    tenants: Vec<Option<(u64, Box<dyn Tenant>)>>,
+    tenants: Vec<Option<(u64, Resident)>>,
     /// How many pools were gone when orphans were last looked for.
     closed: usize,
 }
@@ -104,10 +156,7 @@ impl Table {
     #[inline]
     fn find<L: Tenant>(&mut self, place: &Place) -> Option<&mut L> {
         match self.tenants.get_mut(place.index)? {
-            Some((serial, tenant)) if *serial == place.serial => {
-                let tenant: &mut dyn Any = &mut **tenant;
-                tenant.downcast_mut()
-            }
+            Some((serial, tenant)) if *serial == place.serial => tenant.as_own(),
             _ => None,
         }
     }
@@ -125,8 +174,8 @@ impl Table {
     /// Moves a tenant in, and an earlier one out.
     #[cold]
     #[inline(never)]
-    fn settle<L: Tenant>(&mut self, place: &Place, make: impl FnOnce() -> L) -> &mut dyn Tenant {
-        let tenant = Box::new(make());
+    fn settle<L: Tenant>(&mut self, place: &Place, make: impl FnOnce() -> L) -> &mut Resident {
+        let tenant = Resident::new(make());
         if self.tenants.len() <= place.index {
             self.tenants.resize_with(place.index + 1, || None);
         }
@@ -134,7 +183,7 @@ impl Table {
         if let Some((_, earlier)) = room.take() {
             earlier.close();
         }
-        &mut *room.insert((place.serial, tenant)).1
+        &mut room.insert((place.serial, tenant)).1
     }
 
     /// Frees the shelves of pools that are gone.
@@ -170,12 +219,11 @@ pub(crate) fn with<L: Tenant, R>(
         table.keep_house();
         let table = &mut *table;
         let tenant = match table.tenants.get_mut(place.index) {
-            Some(Some((serial, tenant))) if *serial == place.serial => &mut **tenant,
+            Some(Some((serial, tenant))) if *serial == place.serial => tenant,
             _ => table.settle(place, make),
         };
         // `work` is called in one place only, so that it is inlined there.
-        let tenant: &mut dyn Any = tenant;
-        tenant.downcast_mut().map(work)
+        tenant.as_own().map(work)
     });
     result.ok().flatten()
 }

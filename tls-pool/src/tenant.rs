@@ -48,7 +48,7 @@ impl<P: Retention> Lodger<P> {
         }
     }
 
-    /// Looks for a buffer whose borrower is promised such `contents`.
+    /// Looks for a buffer whose borrower is promised such `contents`, and hands it to `take`.
     #[expect(
         clippy::inline_always,
         reason = "out of line, the buffer goes through memory"
@@ -60,14 +60,15 @@ impl<P: Retention> Lodger<P> {
         class: Class,
         bytes: usize,
         contents: Contents,
-    ) -> Found<Words> {
+        take: impl FnOnce(Words),
+    ) -> Found<()> {
         self.renew(now);
         let shelf = &mut self.estate.shelf;
         if !now.is_on() {
             shelf.counters().bypass();
             return Found::Bypass;
         }
-        let found = shelf.request(class, bytes);
+        let found = shelf.request_with(class, bytes, take);
         if contents == Contents::Zeroed && !matches!(found, Found::Bypass) {
             shelf.counters().zeroed(bytes);
         }
