@@ -171,8 +171,11 @@ fn train(launch: Launch, epochs: u32) -> Result<Done> {
     match ended {
         Ok(()) => done.context("the training ended without a result"),
         Err(error) => {
-            if says_no_reason(&error) {
-                show(last_words);
+            if let LaunchError::Failed {
+                rank, reason: None, ..
+            } = &error
+            {
+                show(last_words.iter().rev().filter(|line| line.rank == *rank));
             }
             Err(Exit {
                 code: error.exit_code(),
@@ -191,18 +194,13 @@ fn event(line: &Line) -> Option<Event> {
     serde_json::from_str(&line.text).ok()
 }
 
-/// Whether the ranks' own last words are all there is to go by.
-fn says_no_reason(error: &LaunchError) -> bool {
-    matches!(error, LaunchError::Failed { reason: None, .. })
-}
-
-/// Writes the last lines that are no events, the oldest first.
+/// Writes a failing rank's last words, when nothing else says why it failed.
 #[expect(
     clippy::print_stderr,
     reason = "a program tells its user what went wrong"
 )]
-fn show(last_words: VecDeque<Line>) {
-    for Line { rank, text, .. } in last_words.into_iter().rev() {
+fn show<'l>(last_words: impl Iterator<Item = &'l Line>) {
+    for Line { rank, text, .. } in last_words {
         eprintln!("[{rank}] {text}");
     }
 }

@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic, in its helpers too")]
 
 use std::fs;
+use std::io::Read as _;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -167,20 +168,42 @@ fn a_port_in_use_is_named() {
     assert!(one_line(&output).contains(&address), "{output:?}");
 }
 
+/// When something goes wrong.
+#[derive(Clone, Copy, Debug)]
+enum Moment {
+    /// The ranks have started, and may or may not have met.
+    Forming,
+    /// Epochs have ended.
+    Training,
+}
+
 /// A demo that would run for a long time, and its four ranks' processes.
-fn endless() -> (Child, Vec<Pid>) {
-    let mut demo = demo(&["--epochs", "100000"]).spawn().unwrap();
-    loop {
+fn endless(moment: Moment) -> (Child, Vec<Pid>) {
+    // Plain progress is ten lines a run, so the first comes after 20 of these epochs.
+    let epochs = if let Moment::Training = moment {
+        "200"
+    } else {
+        "100000"
+    };
+    let mut demo = demo(&["--epochs", epochs]).spawn().unwrap();
+    let ranks = loop {
         let ranks = children(demo.id());
         if ranks.len() == 4 {
-            return (demo, ranks);
+            break ranks;
         }
         assert!(
             demo.try_wait().unwrap().is_none(),
             "the demo ended before its ranks began"
         );
         std::thread::yield_now();
+    };
+    if let Moment::Training = moment {
+        let mut byte = [0];
+        while byte != *b"\n" {
+            demo.stderr.as_mut().unwrap().read_exact(&mut byte).unwrap();
+        }
     }
+    (demo, ranks)
 }
 
 fn children(process: u32) -> Vec<Pid> {
@@ -206,34 +229,48 @@ fn ended(demo: Child, ranks: &[Pid]) -> Output {
     output
 }
 
+/// The last line on standard error, below any progress.
+fn last_line(output: &Output) -> String {
+    let text = String::from_utf8(output.stderr.clone()).unwrap();
+    let mut lines = text.lines().filter(|line| !line.starts_with("epoch "));
+    let line = lines.next().unwrap_or_default().to_owned();
+    assert_eq!(lines.next(), None, "{text}");
+    line
+}
+
 #[test]
 fn an_interrupt_ends_every_process_with_its_name() {
-    let (demo, ranks) = endless();
-    let id = Pid::from_child(&demo);
-    kill_process(id, Signal::INT).unwrap();
-    let output = ended(demo, &ranks);
-    assert_eq!(output.status.code(), Some(130));
-    assert!(one_line(&output).contains("SIGINT"), "{output:?}");
+    for moment in [Moment::Forming, Moment::Training] {
+        let (demo, ranks) = endless(moment);
+        kill_process(Pid::from_child(&demo), Signal::INT).unwrap();
+        let output = ended(demo, &ranks);
+        assert_eq!(output.status.code(), Some(130));
+        assert!(last_line(&output).contains("SIGINT"), "{output:?}");
+    }
 }
 
 #[test]
 fn a_killed_rank_ends_every_process_and_is_named() {
-    for rank in 0..4 {
-        let (demo, ranks) = endless();
+    for (rank, moment) in
+        (0..4).flat_map(|rank| [(rank, Moment::Forming), (rank, Moment::Training)])
+    {
+        let (demo, ranks) = endless(moment);
         kill_process(ranks[rank], Signal::KILL).unwrap();
         let output = ended(demo, &ranks);
-        assert_eq!(output.status.code(), Some(137));
-        let line = one_line(&output);
+        let line = last_line(&output);
         assert!(
-            line.contains(&format!("rank {rank}")) && line.contains("SIGKILL"),
-            "{line}"
+            line.contains(&format!("rank {rank} ended with SIGKILL")),
+            "{moment:?}: {line}"
         );
+        assert_eq!(output.status.code(), Some(137));
     }
 }
 
 #[test]
 fn a_killed_launcher_leaves_no_rank_behind() {
-    let (mut demo, ranks) = endless();
-    demo.kill().unwrap();
-    ended(demo, &ranks);
+    for moment in [Moment::Forming, Moment::Training] {
+        let (mut demo, ranks) = endless(moment);
+        demo.kill().unwrap();
+        ended(demo, &ranks);
+    }
 }

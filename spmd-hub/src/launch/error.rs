@@ -30,6 +30,12 @@ impl Ended {
         self != Self::Code(0)
     }
 
+    /// Tells whether something from outside ended the process: a signal that is not the process's
+    /// own answer to an error, as SIGABRT is.
+    pub(super) fn is_blow(self) -> bool {
+        matches!(self, Self::Signal(signal) if i32::from(signal) != signal_hook::consts::SIGABRT)
+    }
+
     /// Returns the exit code a shell would show: 128 and the signal's number for a signal.
     #[must_use]
     pub fn code(self) -> u8 {

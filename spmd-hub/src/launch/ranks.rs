@@ -77,6 +77,8 @@ struct Running {
     phase: Phase,
     cause: Option<Cause>,
     first_failure: Option<usize>,
+    /// The first rank that a signal ended which the launch had not sent.
+    struck: Option<usize>,
     directory: TempDir,
     open_streams: usize,
 }
@@ -103,6 +105,7 @@ pub(super) fn run(launch: &Launch, mut on_line: impl FnMut(Line)) -> Result<(), 
         phase,
         cause: None,
         first_failure: None,
+        struck: None,
         directory,
         open_streams: 0,
     };
@@ -294,6 +297,9 @@ impl Running {
         let _ = kill_process_group(Pid::from_child(&rank.child), Signal::KILL);
         let ended = rank.child.wait().map_or(Ended::Code(u8::MAX), Ended::of);
         rank.ended = Some(ended);
+        if ended.is_blow() && matches!(self.phase, Phase::Running | Phase::Judging { .. }) {
+            self.struck.get_or_insert(index);
+        }
         if ended.is_failure() && self.first_failure.is_none() {
             self.first_failure = Some(index);
             if matches!(self.phase, Phase::Running) {
@@ -377,9 +383,12 @@ impl Running {
             Some(Cause::Signal(signal)) => Err(LaunchError::Interrupted(signal)),
             Some(Cause::Failure) => {
                 let note = FaultNote::read(&self.note()).filter(|fault| self.failed(fault.rank));
-                let rank = note
-                    .as_ref()
-                    .map(|fault| fault.rank)
+                // A rank that was struck down while the world formed is noted by nobody, or as
+                // somebody else's failure to join.
+                let note = note.filter(|fault| self.struck.is_none_or(|rank| rank == fault.rank));
+                let noted = note.as_ref().map(|fault| fault.rank);
+                let rank = noted
+                    .or(self.struck)
                     .or(self.first_failure)
                     .unwrap_or_default();
                 let ended = self.ranks[rank].ended.unwrap_or(Ended::Code(u8::MAX));
