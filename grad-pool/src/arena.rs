@@ -93,7 +93,8 @@ impl Front {
     }
 
     /// Moves every array out.
-    pub(crate) fn pour(&mut self, each: impl FnMut(Class, Words)) {
+    #[inline]
+    pub(crate) fn pour(&mut self, each: impl FnMut(Class, usize, Words)) {
         self.shelf.pour(each);
     }
 }

@@ -250,8 +250,11 @@ impl<P: Retention> GradPool<P> {
     }
 }
 
-/// What a call brings out of the lock, to be freed where it is open.
-type Freed = Vec<Discarded<Words>>;
+/// What a sweep's end brings out of the lock, to be freed where it is open.
+struct Freed {
+    _stale: [Option<Discarded<Words>>; 2],
+    refused: Vec<Words>,
+}
 
 impl<P: Retention> Vault<P> {
     /// Gives up what is from before `now`.
@@ -293,14 +296,15 @@ impl<P: Retention> Vault<P> {
 
     /// Takes over a tier's counts and arrays, and the emptied tier too if it may wait here.
     fn absorb(&mut self, mut front: Front, now: State) -> (Option<Front>, Freed) {
-        let mut freed = Vec::new();
-        freed.extend(self.renew(now));
-        freed.extend(front.expel(now));
+        let mut freed = Freed {
+            _stale: [self.renew(now), front.expel(now)],
+            refused: Vec::new(),
+        };
         self.shelf.counters().absorb(&front.counters().take());
-        front.pour(|class, words| {
+        front.pour(|class, bytes, words| {
             self.shelf.policy_mut().offering(class.1);
-            let refused = self.shelf.restock(class, words);
-            freed.extend(Some(refused).filter(|refused| !refused.is_empty()));
+            self.shelf
+                .restock(class, bytes, words, |words| freed.refused.push(words));
         });
         if self.spare.len() < SPARES {
             self.spare.push(front);

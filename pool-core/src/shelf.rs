@@ -250,7 +250,7 @@ where
     #[inline]
     pub fn offer(&mut self, key: K, buffer: B) -> Discarded<B> {
         self.counters.returned();
-        self.settle(key, buffer, Counters::kept, Counters::refuse)
+        self.settle(key, buffer)
     }
 
     /// Like [`offer`](Self::offer), for a caller under no lock: the buffer, of `bytes` of
@@ -285,7 +285,7 @@ where
     /// Takes a buffer that the pool had not handed out.
     pub fn adopt(&mut self, key: K, buffer: B) -> Discarded<B> {
         self.counters.adopted();
-        self.settle(key, buffer, Counters::kept, Counters::refuse)
+        self.settle(key, buffer)
     }
 
     /// Takes a buffer of `bytes` of capacity back into a front tier, if the policy keeps it
@@ -312,20 +312,25 @@ where
     /// Takes a buffer over from a front tier that had kept it and whose counts were
     /// [absorbed](Counters::absorb) here. What the policy refuses now counts as refused and no
     /// longer as kept.
+    ///
+    /// The buffer has `bytes` of capacity, as the front tier had measured. `given_up` gets each
+    /// buffer that is to be freed, this one included.
     #[inline]
-    pub fn restock(&mut self, key: K, buffer: B) -> Discarded<B> {
-        self.settle(key, buffer, |_| (), Counters::refuse_kept)
+    pub fn restock(&mut self, key: K, bytes: usize, buffer: B, mut given_up: impl FnMut(B)) {
+        let slot = self.slot_of(&key);
+        let verdict = self.rule(slot, bytes);
+        if verdict != Verdict::Keep
+            && !self.reconsider(verdict, slot, bytes, &mut given_up, Counters::refuse_kept)
+        {
+            given_up(buffer);
+            return;
+        }
+        self.push(slot, key, || buffer, bytes);
     }
 
     /// Asks the policy about one buffer, and acts on the answer.
     #[inline]
-    fn settle(
-        &mut self,
-        key: K,
-        buffer: B,
-        on_keep: impl Fn(&Counters),
-        on_refuse: impl Fn(&Counters, Refusal),
-    ) -> Discarded<B> {
+    fn settle(&mut self, key: K, buffer: B) -> Discarded<B> {
         let (slot, bytes) = (self.slot_of(&key), buffer.bytes());
         let mut evicted = Vec::new();
         let verdict = self.rule(slot, bytes);
@@ -335,13 +340,13 @@ where
                 slot,
                 bytes,
                 |victim| evicted.push(victim),
-                on_refuse,
+                Counters::refuse,
             )
         {
             let refused = Some(buffer);
             return Discarded { refused, evicted };
         }
-        on_keep(&self.counters);
+        self.counters.kept();
         self.push(slot, key, || buffer, bytes);
         Discarded {
             refused: None,
@@ -459,14 +464,15 @@ where
             })
     }
 
-    /// Moves every retained buffer out with its class, like [`Self::drain`], and keeps the emptied
-    /// classes listed: a front tier that is filled and emptied in turn allocates nothing for it.
-    pub fn pour(&mut self, mut each: impl FnMut(K, B)) {
+    /// Moves every retained buffer out with its class and its capacity in bytes, like
+    /// [`Self::drain`], and keeps the emptied classes listed: a front tier that is filled and emptied in turn allocates nothing for it.
+    #[inline]
+    pub fn pour(&mut self, mut each: impl FnMut(K, usize, B)) {
         for slot in self.slots.iter_mut().flatten() {
             (slot.bytes, slot.least) = (0, 0);
             for (buffer, bytes) in slot.stack.drain(..) {
                 self.policy.on_leave(bytes);
-                each(slot.key, buffer);
+                each(slot.key, bytes, buffer);
             }
         }
         self.held = Held::default();
@@ -755,7 +761,7 @@ mod tests {
         // The front tier ends: its counts are absorbed, its buffers handed on.
         back.counters().absorb(&stats(&front));
         for (key, buffer) in front.drain() {
-            drop(back.restock(key, buffer));
+            back.restock(key, buffer.capacity(), buffer, drop);
         }
         let stats = stats(&back);
         assert_eq!((stats.misses, stats.returns, stats.kept), (3, 3, 1));
@@ -771,9 +777,9 @@ mod tests {
         give(&mut shelf, 8);
         give(&mut shelf, 9);
         let mut moved = Vec::new();
-        shelf.pour(|key, buffer| moved.push((key, buffer.len())));
+        shelf.pour(|key, bytes, buffer| moved.push((key, bytes, buffer.len())));
         moved.sort_unstable();
-        assert_eq!(moved, [(8, 8), (8, 8), (9, 9)]);
+        assert_eq!(moved, [(8, 8, 8), (8, 8, 8), (9, 9, 9)]);
         assert_eq!(shelf.held(), Held::default());
         assert_eq!(stats(&shelf).held_bytes, 0);
         assert!(shelf.slots[0].as_ref().unwrap().stack.capacity() >= 2);

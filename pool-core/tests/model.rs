@@ -437,7 +437,7 @@ fn run_two_tiers(front: Bounded, back: Bounded, steps: Vec<Step>) {
             Step::Clear => {
                 behind.counters().absorb(&first.counters().snapshot());
                 for (class, token) in first.drain() {
-                    drop(behind.restock(class, token));
+                    behind.restock(class, token.bytes, token, drop);
                 }
                 first = make();
             }
