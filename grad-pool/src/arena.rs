@@ -275,7 +275,8 @@ fn erased<T: Element>(data: Vec<T>) -> Words {
 #[cold]
 #[inline(never)]
 fn fresh<T: Element>(len: usize, contents: Contents) -> Vec<T> {
-    let mut data = bytemuck::zeroed_vec(len);
+    let mut data = bytemuck::allocation::try_zeroed_vec(len)
+        .unwrap_or_else(|()| panic!("no memory for {len} elements of {} bytes", size_of::<T>()));
     poison(&mut data, contents);
     data
 }

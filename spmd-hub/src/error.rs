@@ -154,10 +154,16 @@ pub(crate) struct Fault {
 
 impl Fault {
     pub(crate) fn new(rank: usize, reason: impl Into<Arc<str>>) -> Self {
-        Self {
-            rank,
-            reason: reason.into(),
+        let mut reason = reason.into();
+        if reason.contains(['\n', '\r']) {
+            // An assertion's text has several lines, an error has one.
+            let lines = reason
+                .lines()
+                .map(str::trim)
+                .filter(|line| !line.is_empty());
+            reason = lines.collect::<Vec<_>>().join("; ").into();
         }
+        Self { rank, reason }
     }
 }
 

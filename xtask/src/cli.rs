@@ -80,7 +80,7 @@ fn usage(error: &clap::Error) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     eprint_line(&format!(
-        "{}; see cargo xtask --help",
+        "{}; see --help",
         one_line(&error.render().to_string())
     ));
     ExitCode::from(2)

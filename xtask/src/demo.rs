@@ -9,6 +9,7 @@ mod progress;
 mod table;
 
 use std::collections::VecDeque;
+use std::io::{Write as _, stdout};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -85,8 +86,11 @@ enum Pools {
 /// # Errors
 ///
 /// Says in one line what ended the training; the exit code is the failing rank's.
-#[expect(clippy::print_stdout, reason = "a program reports to its user")]
 pub(crate) fn run(options: &Options) -> Result<()> {
+    if options.backend == Backend::Threads && options.listen.is_some() {
+        let cause = "--listen is for processes; threads have no hub that listens".to_owned();
+        return Err(Exit { code: 2, cause }.into());
+    }
     let program = match &options.program {
         Some(program) => program.clone(),
         None => build()?,
@@ -95,8 +99,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         .epochs
         .unwrap_or(if options.quick { QUICK_EPOCHS } else { EPOCHS });
     let done = train(launch(options, program, epochs), epochs)?;
-    println!("{}", table::render(&done));
-    Ok(())
+    writeln!(stdout(), "{}", table::render(&done)).context("cannot write the result")
 }
 
 /// Builds the rank program with cargo's own progress on the terminal, and says where it is.

@@ -53,20 +53,23 @@ pub(crate) struct Shard {
     pub(crate) train: Vec<f32>,
     /// Rows to test on; they stay.
     pub(crate) test: Vec<f32>,
-    /// Rows that the smallest training shard of any rank has.
-    pub(crate) least: usize,
+    /// Rows of every rank's training shard.
+    pub(crate) rows: usize,
 }
 
 /// Reads the file, and keeps every `ranks`-th row of either split for this rank.
+///
+/// All training shards have the same number of rows, so that every rank takes as many steps and a
+/// shard that moves on fits the buffer of the one before; up to `ranks` - 1 images are left out.
 ///
 /// # Errors
 ///
 /// Says what is wrong with the file.
 pub(crate) fn shard(path: &Path, rank: usize, ranks: usize) -> Result<Shard, DataError> {
-    let rows = read(path)?;
+    let images = read(path)?;
     let (mut train, mut test) = (Vec::new(), Vec::new());
     let (mut trained, mut tested) = (0, 0);
-    for (index, row) in rows.chunks_exact(ROW).enumerate() {
+    for (index, row) in images.chunks_exact(ROW).enumerate() {
         let (split, dealt) = if index % FOLD == FOLD - 1 {
             (&mut test, &mut tested)
         } else {
@@ -77,11 +80,12 @@ pub(crate) fn shard(path: &Path, rank: usize, ranks: usize) -> Result<Shard, Dat
         }
         *dealt += 1;
     }
-    let least = trained / ranks;
-    if least == 0 || tested < ranks {
+    let rows = trained / ranks;
+    if rows == 0 || tested < ranks {
         return Err(DataError::Few(path.into(), trained + tested, ranks));
     }
-    Ok(Shard { train, test, least })
+    train.truncate(rows * ROW);
+    Ok(Shard { train, test, rows })
 }
 
 /// Reads all rows.

@@ -1,7 +1,7 @@
 //! The training loop of one rank.
 //!
-//! All ranks do the same number of steps: as many full batches as the smallest shard has. Shards
-//! move on after each epoch, so a shard's leftover images are another epoch's batch.
+//! All ranks do the same number of steps: as many full batches as a shard has. The order of a
+//! shard's images changes with every epoch, so what is left over is another epoch's batch.
 
 use std::time::Instant;
 
@@ -41,11 +41,11 @@ pub(crate) fn run(comm: &Communicator, options: &Options, report: Report) -> Res
     let data::Shard {
         mut train,
         test,
-        least,
+        rows,
     } = data::shard(&options.data, rank, ranks)?;
     let test = Images::new(&test, (0..test.len() / ROW).collect())?;
-    let batch = (BATCH / ranks).clamp(1, least);
-    let steps = least / batch;
+    let batch = (BATCH / ranks).clamp(1, rows);
+    let steps = rows / batch;
 
     let mut model = Model::new(options.seed)?;
     let mut adam = Adam::new(LEARNING_RATE)?;

@@ -13,7 +13,7 @@ use spmd_hub::launch::{Launch, Line, Listen, Ranks, Stream};
 
 /// Runs one program on many ranks, linked by spmd-hub.
 ///
-/// The exit code is that of the first rank that failed (128 and the number for a signal), 2 for a
+/// Ranks have nothing to read on standard input. The exit code is that of the first rank that failed (128 and the number for a signal), 2 for a
 /// launch that could not start, 124 when the time was up.
 #[derive(Debug, Parser)]
 #[command(version)]
@@ -121,5 +121,8 @@ fn listen(text: &str) -> Result<Listen, String> {
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse::<f64>().map_err(|error| error.to_string())?;
+    if seconds == 0.0 {
+        return Err("the ranks need some time".into());
+    }
     Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
 }

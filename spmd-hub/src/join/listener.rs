@@ -160,7 +160,8 @@ impl Drop for Listener {
 fn bind_unix(path: &Path) -> io::Result<UnixListener> {
     match UnixListener::bind(path) {
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => match UnixStream::connect(path) {
-            Err(stale) if stale.kind() == io::ErrorKind::ConnectionRefused => {
+            // Connecting to a file that is no socket is refused, too; that file is somebody's.
+            Err(stale) if stale.kind() == io::ErrorKind::ConnectionRefused && is_socket(path) => {
                 std::fs::remove_file(path)?;
                 UnixListener::bind(path)
             }
@@ -170,9 +171,30 @@ fn bind_unix(path: &Path) -> io::Result<UnixListener> {
     }
 }
 
+fn is_socket(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+    std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_is_no_socket_is_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("notes.txt");
+        std::fs::write(&path, "mine").unwrap();
+        let link = directory.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        for place in [&path, &link] {
+            assert_eq!(
+                bind_unix(place).unwrap_err().kind(),
+                io::ErrorKind::AddrInUse
+            );
+            assert_eq!(std::fs::read_to_string(place).unwrap(), "mine");
+        }
+    }
 
     #[test]
     fn addresses_are_read_as_they_are_written_and_others_are_refused() {

@@ -25,9 +25,7 @@ pub(super) fn render(done: &Done) -> String {
         ],
     );
     let names = done.pools.iter().map(|pool| pool.name.as_str());
-    let heads: Vec<&str> = std::iter::once("pool, summed over ranks")
-        .chain(names)
-        .collect();
+    let heads: Vec<&str> = std::iter::once("pool").chain(names).collect();
     let pools = rows(
         &heads,
         LINES.iter().map(|(label, cell)| {
@@ -35,7 +33,7 @@ pub(super) fn render(done: &Done) -> String {
             std::iter::once((*label).to_owned()).chain(cells).collect()
         }),
     );
-    format!("{training}\n\n{pools}")
+    format!("{training}\n\n{pools}\nPools are summed over ranks; steady is after the first epoch.")
 }
 
 /// A line of the pools' table: its label, and what it says of one pool.
@@ -47,14 +45,10 @@ const LINES: &[Line] = &[
     ("bypassed", |pool| pool.total.bypassed.to_string()),
     ("refusals", |pool| pool.total.refusals().to_string()),
     ("hit rate", |pool| percent(&pool.total)),
-    ("hit rate after the first epoch", |pool| {
-        percent(&pool.steady)
-    }),
+    ("steady hit rate", |pool| percent(&pool.steady)),
     ("buffers held", |pool| pool.total.held_buffers.to_string()),
     ("bytes held", |pool| pool.total.held_bytes.to_string()),
-    ("high-water mark, bytes", |pool| {
-        pool.total.peak_bytes.to_string()
-    }),
+    ("most bytes held", |pool| pool.total.peak_bytes.to_string()),
 ];
 
 fn percent(stats: &Stats) -> String {
@@ -67,7 +61,7 @@ fn percent(stats: &Stats) -> String {
 fn rows(heads: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Table {
     let mut table = Table::new();
     table
-        .load_style(presets::UTF8_HORIZONTAL_ONLY)
+        .load_style(presets::UTF8_FULL_CONDENSED)
         .set_header(heads.to_vec())
         .add_rows(rows);
     for column in table.column_iter_mut().skip(1) {
