@@ -128,7 +128,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     };
     for step in STEPS.iter().filter(is_chosen) {
         if options.list {
-            println!("{:<10}{}", step.name, step.describe());
+            println!("{:<13}{}", step.name, step.describe());
             continue;
         }
         println!("== {}: {}", step.name, step.describe());
