@@ -15,13 +15,15 @@
 //!   dropped at once, so the work per return stays constant on average.
 //! - Last in, first out within a class: the buffer whose memory is warmest is lent first.
 
+mod slot;
+
 use std::fmt;
-use std::iter;
 use std::sync::Arc;
 
 use crate::fit::Fit;
 use crate::policy::{Held, Offer, Refusal, Retention, Use, Verdict};
 use crate::stats::Counters;
+use slot::Slot;
 
 /// Classes that may be listed while they hold nothing.
 const EMPTY_CLASSES: usize = 64;
@@ -72,47 +74,6 @@ impl<B> Discarded<B> {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-}
-
-/// Buffers of one class, and when it was last used.
-struct Slot<K, B> {
-    key: K,
-    /// Each buffer with its capacity in bytes.
-    stack: Vec<(B, usize)>,
-    bytes: usize,
-    /// The shelf's clock at the last request or return.
-    used: u64,
-    /// Fewest buffers on the stack since the policy's watch of this class began.
-    least: usize,
-    /// Rounds since then.
-    rounds: u32,
-}
-
-impl<K, B> Slot<K, B> {
-    /// Puts a buffer on the stack.
-    #[inline]
-    fn push(&mut self, buffer: impl FnOnce() -> B, bytes: usize, held: &mut Held) {
-        held.classes += usize::from(self.stack.is_empty());
-        held.buffers += 1;
-        held.bytes += bytes;
-        self.bytes += bytes;
-        // The buffer is made once there is room for it: it never has to be dropped on the way, so
-        // it needs no place in memory until it has this one.
-        self.stack.extend(iter::once_with(|| (buffer(), bytes)));
-    }
-
-    /// Takes the buffer that came back last, with its capacity in bytes.
-    #[inline]
-    fn pop(&mut self, held: &mut Held) -> Option<(B, usize)> {
-        let (buffer, bytes) = self.stack.pop()?;
-        let left = self.stack.len();
-        self.least = self.least.min(left);
-        self.bytes -= bytes;
-        held.classes -= usize::from(left == 0);
-        held.buffers -= 1;
-        held.bytes -= bytes;
-        Some((buffer, bytes))
     }
 }
 
@@ -224,7 +185,7 @@ where
     /// Like [`try_take`](Self::try_take), and hands a hit to `take` where it is found.
     #[expect(clippy::inline_always, reason = "as for `request_with`")]
     #[inline(always)]
-    pub fn try_take_with<R>(
+    fn try_take_with<R>(
         &mut self,
         wanted: K,
         bytes: usize,
