@@ -18,8 +18,9 @@ use pool_core::{
 };
 
 use crate::GradPool;
-use crate::element::{Class, Element, class_of};
+use crate::element::{Class, Element, Factor, class_of};
 use crate::grad::Grad;
+use crate::kernels::{self, LengthError};
 use crate::limits::ARENA;
 
 /// The arrays of one backward sweep, in one thread.
@@ -166,8 +167,87 @@ impl<P: Retention> Arena<P> {
     #[inline]
     pub fn copy_of<T: Element>(&self, source: &[T]) -> Grad<'_, T, P> {
         let mut grad = self.lend(source.len(), Contents::Overwritten);
-        grad.copy_from_slice(source);
+        kernels::copy(&mut grad, source);
         grad
+    }
+
+    /// Borrows an array with `alpha` times `source`: a first contribution, which costs half of
+    /// what zeroing and adding it would.
+    ///
+    /// # Panics
+    ///
+    /// If memory for a new array can not be had.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let arena = grad_pool::global().arena();
+    /// assert_eq!(*arena.scaled_copy_of(0.5, &[2.0_f64, 4.0]), [1.0, 2.0]);
+    /// ```
+    #[inline]
+    pub fn scaled_copy_of<T: Element>(
+        &self,
+        alpha: impl Factor<T>,
+        source: &[T],
+    ) -> Grad<'_, T, P> {
+        let mut grad = self.lend(source.len(), Contents::Overwritten);
+        for (element, &first) in grad.iter_mut().zip(source) {
+            *element = alpha.times(first);
+        }
+        grad
+    }
+
+    /// Borrows an array of `len` elements that all are `value`, real or complex.
+    ///
+    /// # Panics
+    ///
+    /// If memory for a new array can not be had.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let arena = grad_pool::global().arena();
+    /// assert_eq!(*arena.filled(2, 1.5_f32), [1.5, 1.5]);
+    /// ```
+    #[inline]
+    pub fn filled<T: Element>(&self, len: usize, value: T) -> Grad<'_, T, P> {
+        let mut grad = self.lend(len, Contents::Overwritten);
+        kernels::fill(&mut grad, value);
+        grad
+    }
+
+    /// Folds a contribution into a gradient that may not exist yet: the first one becomes the
+    /// gradient, at the cost of a copy, and later ones are added.
+    ///
+    /// # Errors
+    ///
+    /// [`LengthError`] if the gradient has another number of elements; nothing is added then.
+    ///
+    /// # Panics
+    ///
+    /// If memory for a new array can not be had.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let arena = grad_pool::global().arena();
+    /// let mut slot = None;
+    /// arena.contribute(&mut slot, &[1.0_f32, 2.0])?;
+    /// arena.contribute(&mut slot, &[10.0, 20.0])?;
+    /// assert_eq!(slot.as_deref(), Some(&[11.0, 22.0][..]));
+    /// # Ok::<(), grad_pool::LengthError>(())
+    /// ```
+    #[inline]
+    pub fn contribute<'a, T: Element>(
+        &'a self,
+        slot: &mut Option<Grad<'a, T, P>>,
+        contribution: &[T],
+    ) -> Result<(), LengthError> {
+        if let Some(sum) = slot {
+            return sum.accumulate(contribution);
+        }
+        *slot = Some(self.copy_of(contribution));
+        Ok(())
     }
 
     /// The pool behind, unless the sweep is [unpooled](Arena::unpooled).

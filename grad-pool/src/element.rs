@@ -32,22 +32,90 @@ use num_complex::Complex;
 /// let _counts = arena.zeroed::<u64>(3); // error: `u64` is not an element of a gradient
 /// ```
 pub trait Element:
-    sealed::Sealed + Pod + Default + PartialEq + Debug + AddAssign + Mul<Output = Self> + Send + Sync
+    sealed::Sealed
+    + Pod
+    + Default
+    + PartialEq
+    + Debug
+    + AddAssign
+    + Mul<Output = Self>
+    + Factor<Self>
+    + Send
+    + Sync
 {
+    /// What it is made of: itself, or a part of the complex number.
+    type Component: Element<Component = Self::Component> + Factor<Self>;
+
+    /// The number that has this real part and no imaginary one.
+    #[must_use]
+    fn from_component(real: Self::Component) -> Self;
 }
 
-impl<T> Element for T where
-    T: sealed::Sealed
-        + Pod
-        + Default
-        + PartialEq
-        + Debug
-        + AddAssign
-        + Mul<Output = Self>
-        + Send
-        + Sync
-{
+/// A number that scales elements of type `T`: another `T`, or a real number for a complex `T`.
+///
+/// # Examples
+///
+/// ```
+/// use grad_pool::Factor;
+/// use num_complex::Complex;
+///
+/// let element = Complex::new(1.0_f64, 2.0);
+/// assert_eq!(3.0.times(element), Complex::new(3.0, 6.0));
+/// assert_eq!(Complex::i().times(element), Complex::new(-2.0, 1.0));
+/// ```
+pub trait Factor<T>: sealed::Sealed + Copy {
+    /// `self` times `element`; a real factor scales each part of a complex element.
+    #[must_use]
+    fn times(self, element: T) -> T;
 }
+
+macro_rules! elements {
+    ($($real:ty),*) => {$(
+        impl Element for $real {
+            type Component = Self;
+
+            #[inline]
+            fn from_component(real: Self) -> Self {
+                real
+            }
+        }
+
+        impl Element for Complex<$real> {
+            type Component = $real;
+
+            #[inline]
+            fn from_component(real: $real) -> Self {
+                Self::new(real, 0.0)
+            }
+        }
+
+        impl Factor<$real> for $real {
+            #[inline]
+            fn times(self, element: $real) -> $real {
+                self * element
+            }
+        }
+
+        impl Factor<Complex<$real>> for $real {
+            #[inline]
+            fn times(self, element: Complex<$real>) -> Complex<$real> {
+                element.scale(self)
+            }
+        }
+
+        impl Factor<Complex<$real>> for Complex<$real> {
+            #[inline]
+            fn times(self, element: Complex<$real>) -> Complex<$real> {
+                self * element
+            }
+        }
+
+        impl sealed::Sealed for $real {}
+        impl sealed::Sealed for Complex<$real> {}
+    )*};
+}
+
+elements!(f32, f64);
 
 /// Element type and number of elements.
 pub(crate) type Class = (TypeId, usize);
@@ -59,17 +127,10 @@ pub(crate) fn class_of<T: Element>(len: usize) -> Class {
 }
 
 mod sealed {
-    use super::Complex;
-
     /// Closes the set of element types.
     #[expect(
         unnameable_types,
         reason = "what can not be named can not be implemented"
     )]
     pub trait Sealed {}
-
-    impl Sealed for f32 {}
-    impl Sealed for f64 {}
-    impl Sealed for Complex<f32> {}
-    impl Sealed for Complex<f64> {}
 }

@@ -10,7 +10,8 @@ use std::ops::{Deref, DerefMut};
 
 use pool_core::{Bounded, Retention, State};
 
-use crate::element::Element;
+use crate::element::{Element, Factor};
+use crate::kernels::{self, LengthError};
 use crate::{Arena, Leaf};
 
 /// An array borrowed from an [`Arena`]. Dropping it returns it there.
@@ -66,19 +67,6 @@ pub struct Grad<'a, T: Element, P: Retention = Bounded> {
     lent: Option<(&'a Arena<P>, State)>,
 }
 
-/// Two gradients that were to be added have different lengths.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "a contribution of {contribution} elements can not be added to a gradient of {gradient}; \
-     reduce or broadcast it first"
-)]
-pub struct LengthError {
-    /// Elements of the gradient.
-    pub gradient: usize,
-    /// Elements of the contribution.
-    pub contribution: usize,
-}
-
 impl<'a, T: Element, P: Retention> Grad<'a, T, P> {
     #[inline]
     pub(crate) fn new(data: Vec<T>, arena: &'a Arena<P>, lent: State) -> Self {
@@ -109,17 +97,33 @@ impl<'a, T: Element, P: Retention> Grad<'a, T, P> {
     /// assert!(gradient.accumulate(&[1.0]).is_err());
     /// # Ok::<(), grad_pool::LengthError>(())
     /// ```
+    #[inline]
     pub fn accumulate(&mut self, contribution: &[T]) -> Result<(), LengthError> {
-        if contribution.len() != self.data.len() {
-            return Err(LengthError {
-                gradient: self.data.len(),
-                contribution: contribution.len(),
-            });
-        }
-        for (sum, &more) in self.data.iter_mut().zip(contribution) {
-            *sum += more;
-        }
-        Ok(())
+        kernels::add(&mut self.data, contribution)
+    }
+
+    /// Adds `alpha` times a contribution, element by element.
+    ///
+    /// # Errors
+    ///
+    /// As for [`accumulate`](Self::accumulate).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let arena = grad_pool::global().arena();
+    /// let mut gradient = arena.copy_of(&[1.0_f32, 2.0]);
+    /// gradient.accumulate_scaled(0.5, &[10.0, 20.0])?;
+    /// assert_eq!(*gradient, [6.0, 12.0]);
+    /// # Ok::<(), grad_pool::LengthError>(())
+    /// ```
+    #[inline]
+    pub fn accumulate_scaled(
+        &mut self,
+        alpha: impl Factor<T>,
+        contribution: &[T],
+    ) -> Result<(), LengthError> {
+        kernels::add_scaled(&mut self.data, alpha, contribution)
     }
 
     /// Takes the array out of the pool's care for good, at no copy, as a result handed to the

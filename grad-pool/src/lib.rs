@@ -12,7 +12,8 @@
 //! | `arena.rs` | [`Arena`]: one sweep's private tier |
 //! | `grad.rs` | [`Grad`], the guard within a sweep |
 //! | `leaf.rs` | [`Leaf`], the guard that left its sweep |
-//! | `element.rs` | [`Element`]: what a gradient is made of |
+//! | `element.rs` | [`Element`]: what a gradient is made of; [`Factor`]: what scales it |
+//! | `kernels.rs` | [`kernels`]: fills and in-place accumulation over slices |
 //! | `limits.rs` | the named bounds, and the bound in elements |
 //! | `scratch.rs` | [`SweepScratch`]: a sweep's order, stack and marks |
 //!
@@ -22,14 +23,16 @@
 mod arena;
 mod element;
 mod grad;
+pub mod kernels;
 mod leaf;
 mod limits;
 mod pool;
 mod scratch;
 
 pub use arena::Arena;
-pub use element::Element;
-pub use grad::{Grad, LengthError};
+pub use element::{Element, Factor};
+pub use grad::Grad;
+pub use kernels::LengthError;
 pub use leaf::Leaf;
 pub use pool::{GradPool, global};
 pub use pool_core::{

@@ -149,6 +149,44 @@ fn a_contribution_of_another_length_is_an_error_and_adds_nothing() {
     assert_eq!(*gradient, [1.5, 2.25]);
 }
 
+#[test]
+fn the_first_contribution_becomes_the_gradient_and_later_ones_are_added() {
+    let pool = GradPool::default();
+    let arena = pool.arena();
+    // Old contents must not show: neither of them is what is asked for.
+    let mut old = arena.zeroed::<Complex<f64>>(3);
+    old.fill(Complex::new(f64::NAN, 7.0));
+    drop(old);
+    let first = [Complex::new(1.0, -0.0); 3];
+    let mut slot = None;
+    arena.contribute(&mut slot, &first).unwrap();
+    let zeroed = pool.stats().zeroed_bytes;
+    let bits = |array: &[Complex<f64>]| bytemuck::cast_slice::<_, u64>(array).to_vec();
+    assert_eq!(bits(slot.as_deref().unwrap()), bits(&first), "-0 is kept");
+    arena.contribute(&mut slot, &first).unwrap();
+    assert!(arena.contribute(&mut slot, &first[..2]).is_err());
+    assert_eq!(*slot.unwrap(), [Complex::new(2.0, 0.0); 3]);
+    assert_eq!(
+        pool.stats().zeroed_bytes,
+        zeroed,
+        "nothing was zeroed for it"
+    );
+}
+
+#[test]
+fn every_filling_door_overwrites_what_was_there() {
+    let arena = GradPool::default().arena();
+    for _ in 0..2 {
+        let mut old = arena.unspecified::<f32>(100);
+        old.fill(f32::NAN);
+        drop(old);
+        assert_eq!(*arena.zeroed::<f32>(100), [0.0; 100]);
+        assert_eq!(*arena.filled(100, 2.5_f32), [2.5; 100]);
+        assert_eq!(*arena.copy_of(&[1.5_f32; 100]), [1.5; 100]);
+        assert_eq!(*arena.scaled_copy_of(2.0, &[1.5_f32; 100]), [3.0; 100]);
+    }
+}
+
 /// The conservative bounds with one element type, to the last element.
 fn conservative_bounds<T: Element>() {
     let most = if cfg!(miri) { return } else { 1 << 20 };

@@ -22,9 +22,16 @@ fn a_warm_borrow_allocates_nothing_through_any_door() {
         warm(|| drop(arena.zeroed::<f32>(100))),
         warm(|| drop(arena.unspecified::<f64>(100))),
         warm(|| drop(arena.copy_of(&[1.0_f64; 50]))),
+        warm(|| drop(arena.scaled_copy_of(0.5, &[1.0_f64; 50]))),
+        warm(|| drop(arena.filled(100, 0.5_f32))),
+        warm(|| {
+            let mut slot = None;
+            let added = (0..3).map(|_| arena.contribute(&mut slot, &[1.0_f64; 50]));
+            assert!(added.into_iter().all(|added| added.is_ok()));
+        }),
         warm(|| drop(arena.zeroed::<Complex<f64>>(100).into_leaf())),
     ];
-    assert_eq!(doors, [0; 4]);
+    assert_eq!(doors, [0; 7]);
 }
 
 #[test]
