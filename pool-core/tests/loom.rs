@@ -1,4 +1,5 @@
-//! Models of what threads share: a locked shelf, counters that are read without the lock, a switch.
+//! Models of what threads share: a locked shelf, counters that are read without the lock, a switch,
+//! a budget.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test --release -p pool-core --test loom`
 #![cfg(loom)]
@@ -7,7 +8,10 @@ use std::sync::Arc;
 
 use loom::thread;
 use pool_core::sync::Mutex;
-use pool_core::{Bounded, Exact, Found, Refusal, Shelf, Switch};
+use pool_core::{
+    Bounded, Budget, Exact, Found, Held, Offer, Refusal, Retention, Share, Shelf, Switch, Verdict,
+    WhenFull,
+};
 
 type Shared = Mutex<Shelf<usize, Vec<u8>, Bounded, Exact<usize>>>;
 
@@ -136,5 +140,83 @@ fn a_state_read_under_the_lock_stands_still_when_it_is_set_under_the_lock() {
         let stats = shelf.lock().counters().snapshot();
         assert_eq!(stats.held_buffers, 0);
         assert_eq!(stats.cleared + stats.refused_for(Refusal::SwitchedOff), 1);
+    });
+}
+
+/// Offers one buffer to a share of the budget, looks at the sum, and lends it again.
+fn keep_and_lend(budget: &Budget, share: &mut Share, bytes: usize) -> bool {
+    let kept = share.rule(Offer::of(bytes), Held::default()) == Verdict::Keep;
+    assert!(budget.used() <= 10, "more than the budget, for a moment");
+    assert!(!kept || budget.used() >= bytes, "a reservation was lost");
+    if kept {
+        share.on_leave(bytes);
+    }
+    kept
+}
+
+#[test]
+fn two_shares_never_exceed_their_budget_not_even_for_a_moment() {
+    loom::model(|| {
+        let budget = Budget::new(10);
+        let theirs = budget.clone();
+        let other = thread::spawn(move || {
+            let mut share = theirs.share();
+            keep_and_lend(&theirs, &mut share, 6);
+            // Kept and never lent: the share gives it back when it is dropped.
+            share.rule(Offer::of(6), Held::default()) == Verdict::Keep
+        });
+        let mut share = budget.share();
+        keep_and_lend(&budget, &mut share, 6);
+        let kept = share.rule(Offer::of(6), Held::default()) == Verdict::Keep;
+        assert!(budget.used() <= 10);
+        drop(share);
+        let other_kept = other.join().unwrap();
+        assert!(kept || other_kept, "both were refused, though one fits");
+        assert_eq!(budget.used(), 0, "dropped shares gave everything back");
+    });
+}
+
+#[test]
+fn three_shares_never_exceed_their_budget_and_give_everything_back() {
+    loom::model(|| {
+        let budget = Budget::new(10);
+        let keeps = |share: &mut Share, bytes| {
+            share.rule(Offer::of(bytes), Held::default()) == Verdict::Keep
+        };
+        let others = [6, 5].map(|bytes| {
+            let mut share = budget.share();
+            thread::spawn(move || keeps(&mut share, bytes))
+        });
+        let mut share = budget.share();
+        assert!(keeps(&mut share, 4), "there is always room for four");
+        assert!(budget.used() <= 10, "more than the budget, for a moment");
+        let kept = others.map(|other| other.join().unwrap());
+        assert!(kept[0] || kept[1], "both were refused, though one fits");
+        assert_eq!(budget.used(), 4, "dropped shares gave everything back");
+    });
+}
+
+#[test]
+fn an_evicting_share_makes_room_in_its_own_pool_while_another_takes_what_is_left() {
+    loom::model(|| {
+        let budget = Budget::new(10);
+        let shelf = |when_full| {
+            let share = budget.share().when_full(when_full);
+            Shelf::<usize, Vec<u8>, _, _>::new(share, Exact::default())
+        };
+        let (mut mine, mut theirs) = (shelf(WhenFull::Evict), shelf(WhenFull::Refuse));
+        drop(mine.offer(3, vec![0; 3]));
+        let watch = budget.clone();
+        let other = thread::spawn(move || {
+            drop(theirs.offer(5, vec![0; 5]));
+            assert!(watch.used() <= 10);
+            theirs.held().bytes
+        });
+        drop(mine.offer(4, vec![0; 4]));
+        assert!(budget.used() <= 10);
+        assert!(mine.held().bytes >= 4, "there is always room for four");
+        let kept = other.join().unwrap();
+        assert!(kept == 0 || kept == 5);
+        assert_eq!(budget.used(), mine.held().bytes);
     });
 }

@@ -1,8 +1,16 @@
 //! Bounds by count and by bytes: on one buffer, on one class, on the whole pool.
 //!
-//! The first bound that a buffer would break refuses it, and nothing is evicted. A pool under this
-//! policy that was filled with sizes nobody asks for any more therefore stays full of them until
-//! it is cleared, unless [`when_full`](Bounded::when_full) says [`WhenFull::Evict`].
+//! What a full pool does with one more buffer is the limit [`when_full`](Bounded::when_full):
+//!
+//! - [`WhenFull::Refuse`], the default, frees the newcomer. A pool that was filled with sizes nobody
+//!   asks for any more stays full of them, and each buffer of today's sizes is a miss, until
+//!   somebody clears it.
+//! - [`WhenFull::Evict`] is least-recently-used eviction, and [`Bounded::lru`] the constructor that
+//!   says so: the class that was used longest ago makes room, so the same pool serves today's sizes
+//!   from the second round on.
+//!
+//! `cargo test -p pool-core --test phases` shows both, over all three pools. A ceiling of one buffer
+//! or of one class always refuses: no other class could make room for it.
 //!
 //! Bounds hold because each is checked by subtraction from the limit, which cannot wrap, against
 //! accounts that the shelf keeps under the same lock.
@@ -10,6 +18,9 @@
 use super::{Held, Offer, Refusal, Retention, Verdict};
 
 /// Keeps what fits within named limits.
+///
+/// A pool at one of its pool-wide limits refuses, or evicts the least recently used class:
+/// [`Self::lru`].
 ///
 /// # Examples
 ///
@@ -40,10 +51,11 @@ pub struct Bounded {
 /// What a pool at one of its pool-wide bounds does with one more buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WhenFull {
-    /// Refuses it.
+    /// Refuses it. What the pool holds stays, wanted or not.
     #[default]
     Refuse,
     /// Evicts from the least recently used class until it fits.
+    #[doc(alias = "lru")]
     Evict,
 }
 
@@ -58,6 +70,41 @@ impl Bounded {
         classes: usize::MAX,
         when_full: WhenFull::Refuse,
     };
+
+    /// Least-recently-used eviction: at most `pool_bytes` in all, and when they are reached, the
+    /// class that was used longest ago makes room.
+    ///
+    /// A class is used by each request that it serves and by each buffer that comes back to it. A
+    /// request above the limit could never be kept, so it bypasses the pool. The other limits are
+    /// open; name them by a struct update.
+    ///
+    /// # Examples
+    ///
+    /// Yesterday's sizes make room for today's:
+    ///
+    /// ```
+    /// use frame_pool::FramePool;
+    /// use pool_core::Bounded;
+    ///
+    /// let limits = Bounded { classes: 256, ..Bounded::lru(64 << 10) };
+    /// let pool = FramePool::new(limits);
+    /// drop([(); 16].map(|()| pool.take(4 << 10))); // full
+    /// for _round in 0..100 {
+    ///     drop(pool.take(32 << 10));
+    /// }
+    /// assert_eq!((pool.stats().hits, pool.stats().held_bytes), (99, 64 << 10));
+    /// ```
+    #[doc(alias = "evicting")]
+    #[doc(alias = "least recently used")]
+    #[must_use]
+    pub const fn lru(pool_bytes: usize) -> Self {
+        Self {
+            buffer_bytes: pool_bytes,
+            pool_bytes,
+            when_full: WhenFull::Evict,
+            ..Self::UNLIMITED
+        }
+    }
 
     /// The answer to an offer that some bound stands against.
     #[cold]
@@ -201,11 +248,8 @@ mod tests {
 
     #[test]
     fn an_evicting_bound_never_empties_the_pool_for_a_buffer_that_can_not_fit() {
-        let mut evicting = Bounded {
-            pool_bytes: 16,
-            when_full: WhenFull::Evict,
-            ..Bounded::UNLIMITED
-        };
+        let mut evicting = Bounded::lru(16);
+        assert!(evicting.admit(16) && !evicting.admit(17));
         assert_eq!(
             evicting.rule(offer(9, 0, 0), held(1, 8, 1)),
             Verdict::MakeRoom

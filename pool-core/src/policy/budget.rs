@@ -5,12 +5,17 @@
 //! budget, not even for a moment, under any number of threads. What leaves a pool is given back,
 //! and what a dropped pool held too.
 //!
+//! A share that finds the budget used up refuses, or makes room in its own pool:
+//! [`Share::when_full`]. No pool makes another one give anything up.
+//!
+//! - The sum never exceeds the limit: it grows in one place, by an exchange that fails if it would.
+//!   `tests/loom.rs` tries every interleaving of two and of three threads.
 //! - The sum is right because every reservation is in exactly one share's `reserved`, which only
 //!   its own pool's lock or thread touches.
 
 use std::sync::Arc;
 
-use super::{Held, Offer, Refusal, Retention, Verdict};
+use super::{Held, Offer, Refusal, Retention, Verdict, WhenFull};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 
 /// Bytes of capacity that several pools may retain together.
@@ -59,6 +64,7 @@ impl Budget {
     pub fn share(&self) -> Share {
         Share {
             budget: self.clone(),
+            when_full: WhenFull::Refuse,
             reserved: 0,
         }
     }
@@ -83,14 +89,53 @@ impl Budget {
 #[derive(Debug)]
 pub struct Share {
     budget: Budget,
+    when_full: WhenFull,
     /// Bytes that this share holds of the budget.
     reserved: usize,
+}
+
+impl Share {
+    /// Says what becomes of a buffer that the budget has no bytes for: it is refused, which is the
+    /// default, or the least recently used class of this share's own pool makes room for it.
+    ///
+    /// Nothing is evicted for a buffer that would not fit even then, because the other pools hold
+    /// too much.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use frame_pool::FramePool;
+    /// use pool_core::{Budget, WhenFull};
+    ///
+    /// let budget = Budget::new(64 << 10);
+    /// let requests = FramePool::new(budget.share().when_full(WhenFull::Evict));
+    /// let replies = FramePool::new(budget.share());
+    /// drop(requests.take(40 << 10));
+    /// drop(requests.take(2 << 10));
+    /// drop(replies.take(16 << 10)); // the rest of the budget
+    /// drop(requests.take(44 << 10)); // the 40 KiB make room
+    /// assert_eq!(requests.stats().held_bytes, (44 + 2) << 10);
+    /// drop(requests.take(49 << 10)); // the replies hold too much for it
+    /// assert_eq!(requests.stats().refusals(), 1);
+    /// assert_eq!(budget.used(), 62 << 10);
+    /// ```
+    #[must_use]
+    pub const fn when_full(mut self, when_full: WhenFull) -> Self {
+        self.when_full = when_full;
+        self
+    }
+
+    /// Whether the budget would have `bytes` if this share held nothing.
+    fn could_hold(&self, bytes: usize) -> bool {
+        let others = self.budget.used().saturating_sub(self.reserved);
+        bytes <= self.budget.0.limit.saturating_sub(others)
+    }
 }
 
 impl Clone for Share {
     /// A share of the same budget that holds nothing yet.
     fn clone(&self) -> Self {
-        self.budget.share()
+        self.budget.share().when_full(self.when_full)
     }
 }
 
@@ -102,11 +147,14 @@ impl Drop for Share {
 
 impl Retention for Share {
     fn rule(&mut self, offer: Offer, _held: Held) -> Verdict {
-        if !self.budget.reserve(offer.bytes) {
-            return Verdict::Refuse(Refusal::PoolFull);
+        if self.budget.reserve(offer.bytes) {
+            self.reserved += offer.bytes;
+            return Verdict::Keep;
         }
-        self.reserved += offer.bytes;
-        Verdict::Keep
+        match self.when_full {
+            WhenFull::Evict if self.could_hold(offer.bytes) => Verdict::MakeRoom,
+            WhenFull::Evict | WhenFull::Refuse => Verdict::Refuse(Refusal::PoolFull),
+        }
     }
 
     fn admit(&self, bytes: usize) -> bool {
@@ -164,5 +212,35 @@ mod tests {
             Verdict::Refuse(Refusal::PoolFull)
         );
         assert_eq!(share.clone().reserved, 0);
+    }
+
+    #[test]
+    fn a_share_that_evicts_gives_nothing_up_for_what_would_not_fit_even_then() {
+        let budget = Budget::new(100);
+        let (mut mine, mut theirs) = (budget.share().when_full(WhenFull::Evict), budget.share());
+        let rule = |share: &mut Share, bytes| share.rule(Offer::of(bytes), Held::default());
+        assert_eq!(rule(&mut theirs, 30), Verdict::Keep);
+        assert_eq!(rule(&mut mine, 50), Verdict::Keep);
+        assert_eq!(rule(&mut mine, 70), Verdict::MakeRoom);
+        assert_eq!(rule(&mut mine, 71), Verdict::Refuse(Refusal::PoolFull));
+        assert_eq!(
+            rule(&mut mine.clone(), 50),
+            Verdict::Refuse(Refusal::PoolFull)
+        );
+        assert_eq!(budget.used(), 80);
+    }
+
+    #[test]
+    fn a_share_is_never_given_back_more_than_it_holds() {
+        let budget = Budget::new(100);
+        let (mut mine, mut theirs) = (budget.share(), budget.share());
+        mine.rule(Offer::of(10), Held::default());
+        theirs.rule(Offer::of(20), Held::default());
+        mine.on_leave(25);
+        assert_eq!(
+            budget.used(),
+            20,
+            "what the other share holds is not mine to give back"
+        );
     }
 }
