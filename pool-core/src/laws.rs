@@ -13,20 +13,28 @@
 //! 4. *An answer taken back leaves no trace.* `Keep` and then
 //!    [`on_leave`](Retention::on_leave) is as if nobody had asked.
 //! 5. *No number is too large.* The extremes of `usize` get an answer instead of a panic.
+//! 6. *A policy refuses for a reason of its own.* That a pool is switched off or closed, its policy
+//!    can not know.
+//! 7. *A bound that is claimed holds after every event*: [`check_bound`], for a policy that claims
+//!    one.
 //!
 //! # Examples
+//!
+//! The whole test of a policy of one's own:
 //!
 //! ```
 //! use pool_core::{Bounded, laws};
 //!
-//! laws::check(|| Bounded { pool_bytes: 1 << 20, ..Bounded::UNLIMITED });
+//! let make = || Bounded { pool_bytes: 1 << 20, ..Bounded::UNLIMITED };
+//! laws::check(make);
+//! laws::check_bound(make, |held| held.bytes <= 1 << 20);
 //! ```
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 
-use crate::{Buffer, Exact, Found, Held, Offer, Retention, Shelf, Use, Verdict};
+use crate::{Buffer, Exact, Found, Held, Offer, Refusal, Retention, Shelf, Use, Verdict};
 
 /// One event in a pool's life.
 #[derive(Debug, Clone, Copy)]
@@ -71,6 +79,40 @@ pub fn check<P: Retention>(make: impl Fn() -> P) {
     hold(|history| {
         let (plain, doubted) = (run(&make, history, false)?, run(&make, history, true)?);
         prop_assert!(plain == doubted, "law 4: an answer taken back left a trace");
+        Ok(())
+    });
+}
+
+/// Runs the policies that `make` makes through random histories, and holds what the pool retains
+/// against a bound that is `claimed` for them.
+///
+/// # Panics
+///
+/// When the pool holds more after some event: with what it holds, and a small history that leads
+/// there.
+///
+/// # Examples
+///
+/// A policy that looks at what is held and forgets what comes is caught:
+///
+/// ```should_panic
+/// use pool_core::{Held, Offer, Refusal, Retention, Verdict, laws};
+///
+/// struct OneTooMany;
+///
+/// impl Retention for OneTooMany {
+///     fn rule(&mut self, _offer: Offer, held: Held) -> Verdict {
+///         if held.buffers <= 8 { Verdict::Keep } else { Verdict::Refuse(Refusal::PoolFull) }
+///     }
+/// }
+///
+/// laws::check_bound(|| OneTooMany, |held| held.buffers <= 8);
+/// ```
+pub fn check_bound<P: Retention>(make: impl Fn() -> P, claimed: impl Fn(Held) -> bool) {
+    hold(|history| {
+        for (.., held) in run(&make, history, false)? {
+            prop_assert!(claimed(held), "law 7: over the claimed bound: {held:?}");
+        }
         Ok(())
     });
 }
@@ -134,6 +176,14 @@ fn run<P: Retention>(
                     "law 3: {} buffers made room for {bytes} bytes that were then refused",
                     given_up - 1
                 );
+                let stats = shelf.counters().snapshot();
+                for pools_own in [Refusal::SwitchedOff, Refusal::Closed] {
+                    prop_assert!(
+                        stats.refused_for(pools_own) == 0,
+                        "law 6: the policy refused because the pool is {}",
+                        pools_own.label()
+                    );
+                }
                 (kept, given_up)
             }
             Event::Round => (false, shelf.end_round().len()),
@@ -211,103 +261,4 @@ impl<P: Retention> Retention for Doubting<P> {
 }
 
 #[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-    use crate::{Both, Bounded, Budget, Decaying, Refusal, Unbounded, Unpooled, WhenFull};
-
-    const SMALL: Bounded = Bounded {
-        buffer_bytes: 1 << 20,
-        class_buffers: 3,
-        class_bytes: 1 << 21,
-        pool_buffers: 6,
-        pool_bytes: 1 << 22,
-        classes: 3,
-        when_full: WhenFull::Refuse,
-    };
-    const EVICTING: Bounded = Bounded {
-        when_full: WhenFull::Evict,
-        ..SMALL
-    };
-
-    #[test]
-    #[cfg_attr(miri, ignore = "thousands of histories over buffers without memory")]
-    fn the_built_in_policies_keep_the_laws() {
-        check(|| SMALL);
-        check(|| EVICTING);
-        check(|| Unpooled);
-        check(|| Unbounded);
-        check(|| Decaying {
-            quiet_rounds: 2,
-            share: 2,
-            inner: EVICTING,
-        });
-        check(|| Budget::new(1 << 21).share());
-        check(|| Both(SMALL, Budget::new(1 << 21).share()));
-        check(|| -> Box<dyn Retention> { Box::new(EVICTING) });
-    }
-
-    /// One broken policy for each law.
-    #[derive(Clone, Copy)]
-    enum Broken {
-        Dice,
-        TurnsAwayWhatItKeeps,
-        EvictsInVain,
-        Remembers,
-        Overflows,
-    }
-
-    struct Breaking(Broken, usize);
-
-    thread_local! {
-        static DICE: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
-    }
-
-    impl Retention for Breaking {
-        fn rule(&mut self, offer: Offer, held: Held) -> Verdict {
-            let refuse = Verdict::Refuse(Refusal::Other);
-            let keep_if = |yes: bool| if yes { Verdict::Keep } else { refuse };
-            match self.0 {
-                Broken::Dice => {
-                    let throw = DICE.try_with(|dice| dice.replace(dice.get() + 1));
-                    keep_if(
-                        !throw
-                            .expect("a test's thread is not ending")
-                            .is_multiple_of(3),
-                    )
-                }
-                Broken::TurnsAwayWhatItKeeps => Verdict::Keep,
-                Broken::EvictsInVain if held.buffers > 2 => Verdict::MakeRoom,
-                Broken::EvictsInVain => keep_if(offer.bytes < 4096),
-                Broken::Remembers => {
-                    self.1 += 1;
-                    keep_if(self.1 < 8)
-                }
-                Broken::Overflows => keep_if(held.bytes + offer.bytes < 1 << 30),
-            }
-        }
-
-        fn admit(&self, bytes: usize) -> bool {
-            !matches!(self.0, Broken::TurnsAwayWhatItKeeps) || bytes < 4096
-        }
-    }
-
-    #[test]
-    #[cfg_attr(miri, ignore = "thousands of histories over buffers without memory")]
-    fn a_policy_that_breaks_a_law_is_caught_by_that_law() {
-        for (broken, law) in [
-            (Broken::Dice, "law 1"),
-            (Broken::TurnsAwayWhatItKeeps, "law 2"),
-            (Broken::EvictsInVain, "law 3"),
-            (Broken::Remembers, "law 4"),
-            (Broken::Overflows, "overflow"),
-        ] {
-            let caught = std::panic::catch_unwind(|| check(|| Breaking(broken, 0))).unwrap_err();
-            let text = caught
-                .downcast_ref::<String>()
-                .cloned()
-                .or_else(|| caught.downcast_ref::<&str>().map(|&text| text.to_owned()));
-            let text = text.unwrap_or_default();
-            assert!(text.contains(law), "{text}");
-        }
-    }
-}
+mod tests;
