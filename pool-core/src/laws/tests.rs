@@ -115,7 +115,6 @@ impl Retention for Breaking {
     fn rule(&mut self, offer: Offer, held: Held) -> Verdict {
         match self.0 {
             Broken::RulesByDice => keep_if(throw()),
-            Broken::TrimsByDice | Broken::KeepsWhatItTurnsAway => Verdict::Keep,
             Broken::EvictsForWhatItRefuses if held.buffers > 2 => Verdict::MakeRoom,
             Broken::EvictsForWhatItRefuses => keep_if(offer.bytes < 4096),
             Broken::EvictsForWhatCanNotFit => {
@@ -140,7 +139,9 @@ impl Retention for Breaking {
             Broken::SaysThatThePoolIsClosed if held.buffers > 2 => Verdict::Refuse(Refusal::Closed),
             Broken::OneTooMany => keep_if(held.buffers <= 6),
             Broken::ForgetsWhatComes => keep_if(held.bytes <= 1 << 21),
-            Broken::NeverStopsEvicting
+            Broken::TrimsByDice
+            | Broken::KeepsWhatItTurnsAway
+            | Broken::NeverStopsEvicting
             | Broken::DoublesWhatIsIdle
             | Broken::DividesByBuffers
             | Broken::SaysThatThePoolIsOff
