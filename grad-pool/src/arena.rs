@@ -270,7 +270,13 @@ impl<P: Retention> Arena<P> {
                 debug_assert_eq!(data.len(), len, "a class has one length");
                 Grad::new(data, self, now)
             }
-            Found::Miss => Grad::new(fresh(len, contents), self, now),
+            Found::Miss => {
+                let mut data = allocated(len);
+                #[cfg(feature = "huge-pages")]
+                tier.pool.huge_pages().advise(&mut data);
+                poison(&mut data, contents);
+                Grad::new(data, self, now)
+            }
             Found::Bypass => Grad::unpooled(fresh(len, contents)),
         }
     }
@@ -351,14 +357,19 @@ fn erased<T: Element>(data: Vec<T>) -> Words {
     Words::from_vec(data).expect("the four element types can be erased")
 }
 
-/// A new array. Memory for zeros comes from the allocator zeroed.
-#[cold]
-#[inline(never)]
+/// A new array of its own, which does not ride the pool.
 fn fresh<T: Element>(len: usize, contents: Contents) -> Vec<T> {
-    let mut data = bytemuck::allocation::try_zeroed_vec(len)
-        .unwrap_or_else(|()| panic!("no memory for {len} elements of {} bytes", size_of::<T>()));
+    let mut data = allocated(len);
     poison(&mut data, contents);
     data
+}
+
+/// A new array of zeros, which come from the allocator.
+#[cold]
+#[inline(never)]
+fn allocated<T: Element>(len: usize) -> Vec<T> {
+    bytemuck::allocation::try_zeroed_vec(len)
+        .unwrap_or_else(|()| panic!("no memory for {len} elements of {} bytes", size_of::<T>()))
 }
 
 /// A retained array with its element type.

@@ -14,6 +14,7 @@
 //! | `leaf.rs` | [`Leaf`], the guard that left its sweep |
 //! | `element.rs` | [`Element`]: what a gradient is made of; [`Factor`]: what scales it |
 //! | `kernels.rs` | [`kernels`]: fills and in-place accumulation over slices |
+//! | `huge.rs` | the option of huge pages, the only file with `unsafe` (feature `huge-pages`) |
 //! | `limits.rs` | the named bounds, and the bound in elements |
 //! | `scratch.rs` | [`SweepScratch`]: a sweep's order, stack and marks |
 //!
@@ -23,6 +24,8 @@
 mod arena;
 mod element;
 mod grad;
+#[cfg(feature = "huge-pages")]
+mod huge;
 pub mod kernels;
 mod leaf;
 mod limits;

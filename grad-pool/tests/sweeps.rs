@@ -365,3 +365,56 @@ fn more_arenas_at_once_than_wait_as_spares_lose_no_count() {
     assert!(stats.peak_buffers >= 40);
     check_identities(stats, 0);
 }
+
+#[cfg(all(feature = "huge-pages", not(miri)))]
+#[test]
+fn an_array_on_huge_pages_is_as_any_other_and_detaches_as_a_plain_vec() {
+    let pool = GradPool::default();
+    pool.set_huge_pages(true);
+    let arena = pool.arena();
+    // Under the least size, at it, and over it by a part of a page.
+    for len in [(1 << 18) - 1, 1 << 18, (1 << 18) + 3, 5 << 18] {
+        let mut made = arena.zeroed::<f64>(len);
+        assert!(made.iter().all(|&element| element == 0.0));
+        made.fill(1.0);
+        drop(made);
+        let again = arena.zeroed::<f64>(len);
+        assert!(again.iter().all(|&element| element == 0.0));
+        let mut detached = again.detach();
+        detached.push(2.0);
+        assert_eq!(detached.len(), len + 1);
+    }
+    check_identities(pool.stats(), 0);
+}
+
+#[cfg(all(feature = "huge-pages", target_os = "linux", not(miri)))]
+#[test]
+fn the_pages_of_a_large_array_are_advised_only_with_the_option() {
+    // What Linux says of the mapping that holds an address: `hg` stands for advised.
+    fn is_advised(address: usize) -> Option<bool> {
+        let maps = std::fs::read_to_string("/proc/self/smaps").ok()?;
+        let mut inside = false;
+        for line in maps.lines() {
+            let first = line.split_whitespace().next()?;
+            if let Some((begin, end)) = first.split_once('-') {
+                let ends = [begin, end].map(|end| usize::from_str_radix(end, 16));
+                inside = matches!(ends, [Ok(begin), Ok(end)] if (begin..end).contains(&address));
+            } else if inside && first == "VmFlags:" {
+                return Some(line.split_whitespace().any(|flag| flag == "hg"));
+            }
+        }
+        None
+    }
+    for on in [false, true] {
+        let pool = GradPool::default();
+        pool.set_huge_pages(on);
+        let arena = pool.arena();
+        let large = arena.zeroed::<f64>(1 << 22);
+        for element in [&large[0], &large[1 << 21], &large[(1 << 22) - 1]] {
+            // None on a kernel that does not say.
+            if let Some(advised) = is_advised(std::ptr::from_ref(element).addr()) {
+                assert_eq!(advised, on);
+            }
+        }
+    }
+}
