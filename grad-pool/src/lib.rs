@@ -39,8 +39,8 @@ pub use kernels::LengthError;
 pub use leaf::Leaf;
 pub use pool::{GradPool, global};
 pub use pool_core::{
-    Both, Bounded, Budget, Capped, Held, Offer, Refusal, Retention, Share, Stats, Unbounded,
-    Unpooled, Use, Verdict, WhenFull,
+    Both, Bounded, Budget, Capped, Decaying, Held, Offer, Refusal, Retention, Share, Stats,
+    Unbounded, Unpooled, Use, Verdict, WhenFull,
 };
 pub use scratch::{Scratch, ScratchPool, SweepScratch, emptied};
 

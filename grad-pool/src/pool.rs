@@ -209,6 +209,35 @@ impl<P: Retention> GradPool<P> {
         self.renew();
     }
 
+    /// Tells the policy that a round ended, and frees what it gives up.
+    ///
+    /// A round is what the caller says it is, as a sweep or a training step. Policies that watch
+    /// rounds, as [`Decaying`](crate::Decaying), give memory back after some of them; the default
+    /// one does not. What arenas hold is not looked at, so a round ends best between sweeps.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use grad_pool::{Bounded, Decaying, GradPool};
+    ///
+    /// let pool = GradPool::new(Decaying {
+    ///     quiet_rounds: 1,
+    ///     share: 1,
+    ///     inner: Bounded::UNLIMITED,
+    /// });
+    /// drop(pool.arena().zeroed::<f32>(100));
+    /// pool.end_round(); // the round that the array came back in
+    /// pool.end_round(); // one that nobody asked for it in
+    /// assert_eq!(pool.stats().held_buffers, 0);
+    /// ```
+    pub fn end_round(&self) {
+        let given_up = {
+            let mut vault = self.shared.vault.lock();
+            (vault.renew(self.state()), vault.shelf.end_round())
+        };
+        drop(given_up);
+    }
+
     /// The sum over the shared tier and all arenas, ended ones included, without stopping any
     /// borrow or return.
     ///

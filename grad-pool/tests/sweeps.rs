@@ -2,7 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use grad_pool::{Arena, Bounded, Element, GradPool, Refusal, Retention, Stats, Unpooled, WhenFull};
+use grad_pool::{
+    Arena, Bounded, Decaying, Element, GradPool, Refusal, Retention, Stats, Unpooled, WhenFull,
+};
 use num_complex::Complex;
 
 /// The identities that hold at every quiet moment.
@@ -301,6 +303,35 @@ fn a_pool_full_of_tiny_arrays_recovers_when_it_evicts_and_does_not_when_it_refus
         }
         assert_eq!(pool.stats().since(&before).misses, most_misses);
     }
+}
+
+#[test]
+fn after_a_burst_quiet_rounds_bring_the_pool_down_to_what_a_sweep_needs() {
+    let pool = GradPool::new(Decaying {
+        quiet_rounds: 1,
+        share: 2,
+        inner: Bounded::UNLIMITED,
+    });
+    burst::<f32>(&pool.arena(), 100, 8);
+    let mut held = Vec::new();
+    for _ in 0..10 {
+        burst::<f32>(&pool.arena(), 2, 8);
+        pool.end_round();
+        held.push(pool.stats().held_buffers);
+    }
+    assert_eq!((held[0], held[9]), (100, 2), "{held:?}");
+    assert!(
+        held.is_sorted_by(|before, after| before >= after),
+        "{held:?}"
+    );
+    let stats = pool.stats();
+    assert_eq!(stats.misses, 100, "what the sweeps need is never given up");
+    assert_eq!(stats.evicted, 98);
+    check_identities(stats, 0);
+    for _ in 0..4 {
+        pool.end_round();
+    }
+    assert_eq!(pool.stats().held_buffers, 0);
 }
 
 #[test]
