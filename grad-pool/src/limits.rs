@@ -39,7 +39,8 @@ pub(crate) const CONSERVATIVE: Bounded = Bounded {
     ..Bounded::UNLIMITED
 };
 
-/// Bytes that the shared tier may hold under the default bounds.
+/// Bytes that the shared tier may hold under the default bounds; the example `default_bound` is how
+/// it was chosen.
 const POOL_BYTES: usize = 256 << 20;
 
 /// Bounded in bytes, arrays and classes; evicting, so that a pool full of sizes that no sweep asks

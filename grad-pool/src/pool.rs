@@ -100,6 +100,12 @@ pub fn global() -> &'static GradPool {
 impl Default for GradPool {
     /// A pool that holds up to 256 MiB, in at most 4096 arrays of at most 256 classes, and evicts
     /// the class that was used least recently when it is full.
+    ///
+    /// 256 MiB is the least power of two under which every sweep but the largest of
+    /// `cargo run --release -p grad-pool --example default_bound` allocates nothing from its third
+    /// time on; those sweeps leave 3 to 241 MiB between them, and the pool holds no more than a
+    /// sweep left. Twelve transformer blocks of width 768 leave 1137 MiB: under the default 72 % of
+    /// that sweep's borrows are served, under 2 GiB all of them.
     fn default() -> Self {
         Self::new(DEFAULT)
     }
@@ -108,7 +114,8 @@ impl Default for GradPool {
 impl GradPool {
     /// A pool that holds up to 2^20 elements, of whatever types, and up to 32 arrays of one class.
     ///
-    /// Longer arrays bypass it and its arenas. When it is full it refuses, so one filled with
+    /// Longer arrays bypass it and its arenas. Of the sweeps of the example `default_bound` it serves
+    /// one in full, whose arrays are 2.8 MiB together, and 9 to 60 % of the others. When it is full it refuses, so one filled with
     /// lengths that no sweep asks for any more stays full of them until it is cleared.
     #[must_use]
     pub fn conservative() -> Self {
