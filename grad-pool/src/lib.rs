@@ -18,6 +18,23 @@
 //! | `limits.rs` | the named bounds, and the bound in elements |
 //! | `scratch.rs` | [`SweepScratch`]: a sweep's order, stack and marks |
 //!
+//! # Where an array begins
+//!
+//! An array is one ordinary allocation and begins where the allocator says, so that
+//! [`Grad::detach`] hands out a plain `Vec` at no copy. A boundary of 64 bytes was tried:
+//! `cargo run --release -p grad-pool --example passes` accumulates on it and 16 bytes past it,
+//! where glibc puts large arrays.
+//!
+//! | built for | 1024 `f64` | 16,384 | 1,048,576 |
+//! |---|---|---|---|
+//! | x86-64, as by default | 1.00 | 1.00 | 0.98 to 1.04 |
+//! | AVX2 (`RUSTFLAGS="-C target-cpu=native"`) | 0.67 | 0.80 | 0.86 to 0.98 |
+//!
+//! The default build reads 16 bytes at once, which no boundary splits. Wider loops gain by it, but
+//! a `Vec` can not own memory that was allocated for a larger alignment than its elements'; the
+//! array would begin inside its allocation, and detaching it would be a copy. Whoever wants the
+//! boundary has it from a global allocator that aligns large blocks by itself.
+//!
 //! This crate deliberately does not know graphs, shapes, operations or how a sweep walks. A class
 //! of arrays is an element type and a number of elements; the shape travels with the borrower.
 
