@@ -16,6 +16,7 @@
 //! | [`shape`] | shapes as checked products |
 //! | [`words`] | a `Vec` of any plain-old-data element with its type erased, at no copy |
 //! | `laws` | the laws of a policy as a test (feature `testing`) |
+//! | `metrics` | [`Stats`] through the `metrics` facade (feature `metrics`) |
 //! | [`sync`] | std's or loom's primitives, so that the pools can be model-checked |
 //!
 //! This crate deliberately does not know threads, sweeps, sockets or clocks, and it allocates no
@@ -41,6 +42,8 @@
 pub mod fit;
 #[cfg(any(test, feature = "testing"))]
 pub mod laws;
+#[cfg(feature = "metrics")]
+pub mod metrics;
 pub mod policy;
 pub mod shape;
 pub mod shelf;
