@@ -50,6 +50,8 @@ mod read;
 
 pub use frame::Frame;
 pub use pool::FramePool;
+#[cfg(feature = "metrics")]
+pub use pool_core::metrics;
 pub use pool_core::{
     BestFit, Bounded, Held, Offer, Refusal, Retention, Stats, Unpooled, Verdict, WhenFull,
 };

@@ -55,6 +55,8 @@ pub use grad::Grad;
 pub use kernels::LengthError;
 pub use leaf::Leaf;
 pub use pool::{GradPool, global};
+#[cfg(feature = "metrics")]
+pub use pool_core::metrics;
 pub use pool_core::{
     Both, Bounded, Budget, Capped, Decaying, Held, Offer, Refusal, Retention, Share, Stats,
     Unbounded, Unpooled, Use, Verdict, WhenFull,

@@ -24,6 +24,8 @@ mod table;
 mod tenant;
 
 pub use pool::{TlsPool, global};
+#[cfg(feature = "metrics")]
+pub use pool_core::metrics;
 pub use pool_core::{
     Both, Bounded, Budget, Capped, Held, Offer, Refusal, Retention, ShapeError, Share, Stats,
     Unbounded, Unpooled, Use, Verdict, WhenFull,

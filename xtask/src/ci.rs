@@ -77,6 +77,8 @@ const STEPS: &[Step] = &[
     Step::new("rustdoc", "doc --workspace --all-features --no-deps")
         .env("RUSTDOCFLAGS", "-D warnings"),
     Step::new("doctests", "test --workspace --doc --all-features"),
+    // Tests of what a feature adds; the README's test command builds without them.
+    Step::new("features", "test -p pool-core --all-features --lib"),
     Step::new(
         "loom",
         "test --release --target-dir target/loom -p pool-core -p frame-pool -p grad-pool \
