@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::{ci, demo, tidy};
+use crate::{ci, demo, mutants, tidy};
 
 /// Chores of the millpond workspace.
 #[derive(Debug, Parser)]
@@ -30,6 +30,8 @@ enum Chore {
     Tidy,
     /// Run every check that a change must pass, in order, stopping at the first failure.
     Ci(ci::Options),
+    /// Change the pool crates one thing at a time, and name each change that no test notices.
+    Mutants(mutants::Options),
 }
 
 /// A failure whose exit code is not 1.
@@ -60,6 +62,7 @@ pub fn main() -> ExitCode {
         Chore::Demo(options) => demo::run(&options),
         Chore::Tidy => tidy::run(),
         Chore::Ci(options) => ci::run(&options),
+        Chore::Mutants(options) => mutants::run(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

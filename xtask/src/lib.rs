@@ -1,12 +1,13 @@
 //! Chores of the millpond workspace.
 //!
 //! `cargo xtask demo` trains a classifier on several ranks, `cargo xtask tidy` checks the
-//! structure, `cargo xtask ci` runs every check that a change must pass. This crate uses all
-//! members and is used by none.
+//! structure, `cargo xtask ci` runs every check that a change must pass, `cargo xtask mutants` looks
+//! for tests that are missing. This crate uses all members and is used by none.
 
 mod ci;
 pub mod cli;
 mod demo;
+mod mutants;
 mod tidy;
 mod workspace;
 
