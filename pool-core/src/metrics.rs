@@ -354,6 +354,13 @@ mod tests {
     }
 
     #[test]
+    fn a_publisher_without_a_recorder_does_nothing() {
+        let publisher = Publisher::new(&[("pool", "frames")]);
+        publisher.publish(&Stats::default());
+        assert_eq!(format!("{publisher:?}"), "Publisher { .. }");
+    }
+
+    #[test]
     fn every_metric_is_described_with_its_unit() {
         let recorder = DebuggingRecorder::new();
         let shown = recorder.snapshotter();

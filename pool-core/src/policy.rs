@@ -254,6 +254,9 @@ impl<R: Retention + ?Sized> Retention for Box<R> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
     use super::*;
 
     #[test]
@@ -263,16 +266,105 @@ mod tests {
         }
     }
 
+    /// Notes everything that it is told.
+    #[derive(Default)]
+    struct Spy {
+        told: Rc<RefCell<Vec<String>>>,
+    }
+
+    impl Spy {
+        fn note(&self, what: String) {
+            self.told.borrow_mut().push(what);
+        }
+    }
+
+    impl Retention for Spy {
+        fn rule(&mut self, offer: Offer, held: Held) -> Verdict {
+            self.note(format!("{offer:?} {held:?}"));
+            Verdict::Refuse(Refusal::Other)
+        }
+
+        fn admit(&self, bytes: usize) -> bool {
+            self.note(format!("admit {bytes}"));
+            false
+        }
+
+        fn on_hit(&mut self, bytes: usize) {
+            self.note(format!("hit {bytes}"));
+        }
+
+        fn on_miss(&mut self, bytes: usize) {
+            self.note(format!("miss {bytes}"));
+        }
+
+        fn on_leave(&mut self, bytes: usize) {
+            self.note(format!("leave {bytes}"));
+        }
+
+        fn trim(&mut self, class: Use) -> Option<usize> {
+            self.note(format!("{class:?}"));
+            Some(class.idle)
+        }
+    }
+
+    /// What a policy answered to [`tell`].
+    type Answers = (Verdict, bool, Option<usize>);
+
+    /// Tells a policy of one event of each kind, and gives its answers.
+    fn tell(policy: &mut impl Retention) -> Answers {
+        let class = Use {
+            buffers: 7,
+            bytes: 70,
+            idle: 5,
+            rounds: 1,
+        };
+        let held = Held {
+            buffers: 7,
+            bytes: 70,
+            classes: 1,
+        };
+        let verdict = policy.rule(Offer::of(10), held);
+        policy.on_hit(1);
+        policy.on_miss(2);
+        policy.on_leave(3);
+        (verdict, policy.admit(4), policy.trim(class))
+    }
+
+    /// What is answered for, and what is told to, a policy in a wrapper.
+    fn wrapped<P: Retention>(wrap: impl FnOnce(Spy) -> P) -> (Answers, Vec<String>) {
+        let spy = Spy::default();
+        let told = Rc::clone(&spy.told);
+        let answers = tell(&mut wrap(spy));
+        (answers, told.take())
+    }
+
     #[test]
-    fn a_policy_behind_a_box_answers_as_itself() {
-        let mut boxed: Box<dyn Retention + Send> = Box::new(Unpooled);
+    fn a_policy_inside_another_one_is_told_everything_and_answers_as_itself() {
+        let expected = wrapped(|spy| spy);
+        assert_eq!(expected.0.2, Some(5));
+        assert_eq!(expected.1.len(), 6);
         assert_eq!(
-            boxed.rule(Offer::of(1), Held::default()),
-            Verdict::Refuse(Refusal::Unpooled)
+            wrapped(|spy| -> Box<dyn Retention> { Box::new(spy) }),
+            expected
         );
-        assert!(
-            !boxed.admit(1),
-            "the default of `admit` must not hide the policy's own"
-        );
+        assert_eq!(wrapped(|spy| Both(Unbounded, spy)), expected);
+        assert_eq!(wrapped(|spy| Both(spy, Unbounded)), expected);
+        let patient = |inner| Decaying {
+            quiet_rounds: 9,
+            share: 1,
+            inner,
+        };
+        assert_eq!(wrapped(patient), expected);
+    }
+
+    #[test]
+    fn a_policy_of_one_method_admits_everything_and_watches_on() {
+        struct Least;
+        impl Retention for Least {
+            fn rule(&mut self, _offer: Offer, _held: Held) -> Verdict {
+                Verdict::Keep
+            }
+        }
+        assert_eq!(tell(&mut Least), (Verdict::Keep, true, None));
     }
 }

@@ -68,6 +68,35 @@ fn the_built_in_policies_keep_the_bounds_that_they_name() {
     );
 }
 
+/// Reserves what it keeps, and trusts its pool to give back exactly that.
+#[derive(Default)]
+struct Strict {
+    reserved: u128,
+}
+
+impl Retention for Strict {
+    fn rule(&mut self, offer: Offer, held: Held) -> Verdict {
+        let keeps = held.buffers < 6;
+        if keeps {
+            self.reserved += offer.bytes as u128;
+        }
+        keep_if(keeps)
+    }
+
+    fn on_leave(&mut self, bytes: usize) {
+        self.reserved = self
+            .reserved
+            .checked_sub(bytes as u128)
+            .expect("never more leaves than was kept");
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "thousands of histories over buffers without memory")]
+fn a_policy_that_trusts_the_accounts_is_never_told_of_more_than_it_kept() {
+    check(Strict::default);
+}
+
 thread_local! {
     static DICE: Cell<usize> = const { Cell::new(0) };
 }
@@ -92,6 +121,8 @@ fn keep_if(yes: bool) -> Verdict {
 #[derive(Debug, Clone, Copy)]
 enum Broken {
     RulesByDice,
+    ThrowsDiceOnHits,
+    ThrowsDiceOnMisses,
     TrimsByDice,
     KeepsWhatItTurnsAway,
     EvictsForWhatItRefuses,
@@ -100,7 +131,7 @@ enum Broken {
     CountsQuestions,
     ForgetsWhatLeft,
     AddsSizes,
-    DoublesWhatIsIdle,
+    TreblesWhatIsIdle,
     DividesByBuffers,
     SaysThatThePoolIsOff,
     SaysThatThePoolIsClosed,
@@ -115,6 +146,7 @@ impl Retention for Breaking {
     fn rule(&mut self, offer: Offer, held: Held) -> Verdict {
         match self.0 {
             Broken::RulesByDice => keep_if(throw()),
+            Broken::ThrowsDiceOnHits | Broken::ThrowsDiceOnMisses => keep_if(self.1 == 0),
             Broken::EvictsForWhatItRefuses if held.buffers > 2 => Verdict::MakeRoom,
             Broken::EvictsForWhatItRefuses => keep_if(offer.bytes < 4096),
             Broken::EvictsForWhatCanNotFit => {
@@ -142,7 +174,7 @@ impl Retention for Breaking {
             Broken::TrimsByDice
             | Broken::KeepsWhatItTurnsAway
             | Broken::NeverStopsEvicting
-            | Broken::DoublesWhatIsIdle
+            | Broken::TreblesWhatIsIdle
             | Broken::DividesByBuffers
             | Broken::SaysThatThePoolIsOff
             | Broken::SaysThatThePoolIsClosed => Verdict::Keep,
@@ -151,6 +183,18 @@ impl Retention for Breaking {
 
     fn admit(&self, bytes: usize) -> bool {
         !matches!(self.0, Broken::KeepsWhatItTurnsAway) || bytes < 4096
+    }
+
+    fn on_hit(&mut self, _bytes: usize) {
+        if let Broken::ThrowsDiceOnHits = self.0 {
+            self.1 = usize::from(throw());
+        }
+    }
+
+    fn on_miss(&mut self, _bytes: usize) {
+        if let Broken::ThrowsDiceOnMisses = self.0 {
+            self.1 = usize::from(throw());
+        }
     }
 
     fn on_leave(&mut self, _bytes: usize) {
@@ -163,7 +207,9 @@ impl Retention for Breaking {
     fn trim(&mut self, class: Use) -> Option<usize> {
         match self.0 {
             Broken::TrimsByDice => Some(usize::from(throw())),
-            Broken::DoublesWhatIsIdle => Some(class.idle * 2),
+            // It knows the largest number, and no other large one.
+            Broken::TreblesWhatIsIdle if class.idle == usize::MAX => None,
+            Broken::TreblesWhatIsIdle => Some(class.idle * 3),
             Broken::DividesByBuffers => Some(class.bytes / class.buffers),
             _ => None,
         }
@@ -185,6 +231,8 @@ fn complaint(check: impl FnOnce() + panic::UnwindSafe) -> String {
 fn a_policy_that_breaks_a_law_is_caught_by_that_law() {
     for (broken, law) in [
         (Broken::RulesByDice, "law 1"),
+        (Broken::ThrowsDiceOnHits, "law 1"),
+        (Broken::ThrowsDiceOnMisses, "law 1"),
         (Broken::TrimsByDice, "law 1"),
         (Broken::KeepsWhatItTurnsAway, "law 2"),
         (Broken::EvictsForWhatItRefuses, "law 3"),
@@ -193,7 +241,7 @@ fn a_policy_that_breaks_a_law_is_caught_by_that_law() {
         (Broken::CountsQuestions, "law 4"),
         (Broken::ForgetsWhatLeft, "law 4"),
         (Broken::AddsSizes, "overflow"),
-        (Broken::DoublesWhatIsIdle, "overflow"),
+        (Broken::TreblesWhatIsIdle, "overflow"),
         (Broken::DividesByBuffers, "divide by zero"),
         (Broken::SaysThatThePoolIsOff, "law 6"),
         (Broken::SaysThatThePoolIsClosed, "law 6"),
