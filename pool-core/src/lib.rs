@@ -8,6 +8,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | [`guide`] | how to choose a policy, and how to write one |
 //! | [`policy`] | the [`Retention`] trait and the built-in policies |
 //! | [`shelf`] | the one place where returned buffers wait |
 //! | [`fit`] | how a request finds a class: [`Exact`] or [`BestFit`] |
@@ -40,6 +41,7 @@
 //! ```
 
 pub mod fit;
+pub mod guide;
 #[cfg(any(test, feature = "testing"))]
 pub mod laws;
 #[cfg(feature = "metrics")]

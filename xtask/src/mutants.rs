@@ -125,7 +125,8 @@ fn command(options: &Options, root: &Path, output: &Path) -> Command {
     cargo.args(["--all-features", "--profile", "mutants"]);
     // A hang is found soon, and no busy machine makes one of a slow test.
     cargo.args(["--timeout-multiplier", "5", "--minimum-test-timeout", "60"]);
-    cargo.args(["--exclude", "**/tests.rs"]);
+    // It leaves tests alone by itself only where they are for `test` and nothing else.
+    cargo.args(["--exclude", "**/tests.rs", "--exclude-re", "tests::"]);
     cargo.arg("--output").arg(output);
     for package in options.packages() {
         cargo.args(["--package", package]);
