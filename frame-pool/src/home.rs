@@ -60,7 +60,7 @@ impl<P: Retention> Home<P> {
             drop(shelf);
             return self.step_aside();
         }
-        match shelf.request(len, len) {
+        match shelf.request(len) {
             Found::Hit(bytes) => Lent::Hit(bytes, epoch),
             Found::Miss => Lent::Miss(epoch),
             Found::Bypass => Lent::Aside,
@@ -92,7 +92,7 @@ impl<P: Retention> Home<P> {
             drop(shelf);
             drop(discarded);
         } else {
-            self.counters.refuse_unseen(Refusal::SwitchedOff);
+            self.counters.refuse(Refusal::SwitchedOff);
             drop(shelf);
             drop(bytes);
         }

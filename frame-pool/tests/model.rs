@@ -141,6 +141,9 @@ impl Model {
         };
         self.expected.returns += 1;
         let l = self.limits;
+        if self.on && epoch == self.epoch {
+            self.touch(capacity);
+        }
         while self.on && epoch == self.epoch && capacity <= l.buffer_bytes.min(l.pool_bytes) {
             let of_class = self.held.iter().filter(|&&held| held == capacity).count();
             let bytes: usize = self.held.iter().sum();
@@ -153,7 +156,6 @@ impl Model {
                 || (of_class == 0 && classes >= l.classes);
             if !full {
                 self.held.push(capacity);
-                self.touch(capacity);
                 self.expected.kept += 1;
                 return;
             }

@@ -10,15 +10,15 @@
 
 use std::cell::RefCell;
 use std::fmt;
-use std::mem;
 use std::sync::Arc;
 
 use pool_core::{
-    Bounded, Counters, Discarded, Exact, Found, Refusal, Retention, Shelf, State, Words,
+    Block, Bounded, Class as _, Counters, Discarded, ElementClass, Exact, Found, Refusal,
+    Retention, Shelf, State,
 };
 
 use crate::GradPool;
-use crate::element::{Class, Element, Factor, class_of};
+use crate::element::{Element, Factor};
 use crate::grad::Grad;
 use crate::kernels::{self, LengthError};
 use crate::limits::ARENA;
@@ -58,7 +58,7 @@ struct Tier<P: Retention> {
 
 /// The arrays that a sweep holds, and the state of the pool's switch when it last looked.
 pub(crate) struct Front {
-    shelf: Shelf<Class, Words, Bounded, Exact<Class>>,
+    shelf: Shelf<ElementClass, Block, Bounded, Exact<ElementClass>>,
     state: State,
 }
 
@@ -83,19 +83,19 @@ impl Front {
     }
 
     /// Gives up what is from before `now`, if it is from before.
-    pub(crate) fn expel(&mut self, now: State) -> Option<Discarded<Words>> {
+    pub(crate) fn expel(&mut self, now: State) -> Option<Discarded<Block>> {
         (self.state != now).then(|| self.begin_anew(now))
     }
 
     #[cold]
-    fn begin_anew(&mut self, now: State) -> Discarded<Words> {
+    fn begin_anew(&mut self, now: State) -> Discarded<Block> {
         self.state = now;
         self.shelf.clear()
     }
 
     /// Moves every array out.
     #[inline]
-    pub(crate) fn pour(&mut self, each: impl FnMut(Class, usize, Words)) {
+    pub(crate) fn pour(&mut self, each: impl FnMut(ElementClass, Block)) {
         self.shelf.pour(each);
     }
 }
@@ -259,35 +259,36 @@ impl<P: Retention> Arena<P> {
     /// The one way out: every door comes here.
     #[inline]
     fn lend<T: Element>(&self, len: usize, contents: Contents) -> Grad<'_, T, P> {
-        let tier = self.tier.as_ref().filter(|_| len > 0);
-        let Some(tier) = tier else {
-            return Grad::unpooled(fresh(len, contents));
-        };
-        let now = tier.pool.state();
-        match tier.take::<T>(len, now, contents) {
-            Found::Hit(mut data) => {
-                prepare(&mut data, contents);
-                debug_assert_eq!(data.len(), len, "a class has one length");
-                Grad::new(data, self, now)
-            }
-            Found::Miss => {
-                let mut data = allocated(len);
-                #[cfg(feature = "huge-pages")]
-                tier.pool.huge_pages().advise(&mut data);
-                poison(&mut data, contents);
-                Grad::new(data, self, now)
-            }
-            Found::Bypass => Grad::unpooled(fresh(len, contents)),
-        }
+        let mut rides = true;
+        let data = self.fetch(len, contents, &mut rides);
+        Grad::new(data, rides.then_some(self))
     }
 
-    /// The one way back: takes an array that was lent in the state `lent`. What is not kept stays
-    /// where it is, for its guard to free.
-    #[inline]
-    pub(crate) fn take_back<T: Element>(&self, data: &mut Vec<T>, lent: State) {
+    /// An array of `len` elements. Clears `rides` when it does not ride the pool.
+    #[inline(never)]
+    fn fetch<T: Element>(&self, len: usize, contents: Contents, rides: &mut bool) -> Box<[T]> {
+        let tier = self.tier.as_ref().filter(|_| len > 0);
+        let found = tier.map_or(Found::Bypass, |tier| tier.take::<T>(len, contents));
+        if let Found::Hit(mut data) = found {
+            prepare(&mut data, contents);
+            return data;
+        }
+        *rides = matches!(found, Found::Miss);
+        let mut data = allocated(len);
+        #[cfg(feature = "huge-pages")]
+        if let Some(tier) = tier.filter(|_| *rides) {
+            tier.pool.huge_pages().advise(&mut data);
+        }
+        poison(&mut data, contents);
+        data
+    }
+
+    /// The one way back, for an array that rode the pool.
+    #[inline(never)]
+    pub(crate) fn take_back<T: Element>(&self, data: Box<[T]>) {
         // It can not be missing, as only an array that rides a tier has a way back.
         if let Some(tier) = &self.tier {
-            tier.give(data, lent);
+            tier.give(data);
         }
     }
 
@@ -300,83 +301,77 @@ impl<P: Retention> Arena<P> {
 }
 
 impl<P: Retention> Tier<P> {
-    /// Looks in the private tier, then in the shared one.
+    /// Looks for an array here, then behind.
     #[inline]
-    fn take<T: Element>(&self, len: usize, now: State, contents: Contents) -> Found<Vec<T>> {
-        let class = class_of::<T>(len);
-        let bytes = len.saturating_mul(size_of::<T>());
+    fn take<T: Element>(&self, len: usize, contents: Contents) -> Found<Box<[T]>> {
+        let class = ElementClass::of::<T>(len);
+        let now = self.pool.state();
         let mut front = self.front.borrow_mut();
         front.renew(now);
         if !now.is_on() || self.pool.is_over_ceiling(len) {
             front.counters().bypass();
             return Found::Bypass;
         }
-        let found = match front.shelf.try_take(class, bytes) {
-            Some(words) => Found::Hit(retyped(words)),
-            None => self.look_behind(class, bytes),
+        let found = match front.shelf.try_take_with(class, retyped) {
+            Some(data) => Found::Hit(data),
+            None => self.look_behind(class),
         };
         if contents == Contents::Zeroed && !matches!(found, Found::Bypass) {
-            front.counters().zeroed(bytes);
+            front.counters().zeroed(class.bytes());
         }
         found
     }
 
-    /// Looks in the shared tier.
+    /// Asks the shared tier, under its lock.
     #[cold]
     #[inline(never)]
-    fn look_behind<T: Element>(&self, class: Class, bytes: usize) -> Found<Vec<T>> {
-        match self.pool.request(class, bytes) {
-            Found::Hit(words) => Found::Hit(retyped(words)),
+    fn look_behind<T: Element>(&self, class: ElementClass) -> Found<Box<[T]>> {
+        match self.pool.request(class) {
+            Found::Hit(block) => Found::Hit(retyped(block)),
             Found::Miss => Found::Miss,
             Found::Bypass => Found::Bypass,
         }
     }
 
-    /// Keeps an array in the private tier, or passes it on to the shared one.
+    /// Takes an array back here, or hands it on to the shared tier.
     #[inline]
-    fn give<T: Element>(&self, data: &mut Vec<T>, lent: State) {
-        let class = class_of::<T>(data.len());
-        let bytes = data.capacity() * size_of::<T>();
+    fn give<T: Element>(&self, data: Box<[T]>) {
+        let class = ElementClass::of::<T>(data.len());
         let now = self.pool.state();
         let mut front = self.front.borrow_mut();
         front.renew(now);
-        if lent != now {
-            front.counters().refuse_unseen(Refusal::SwitchedOff);
-        } else if !front
-            .shelf
-            .try_keep(class, bytes, || erased(mem::take(data)))
-        {
-            self.pool.take_back(class, erased(mem::take(data)), lent);
+        if !now.is_on() {
+            front.counters().refuse(Refusal::SwitchedOff);
+            return;
+        }
+        if let Err(refused) = front.shelf.try_keep(class, || erased(data)) {
+            self.pool.take_back(class, refused());
         }
     }
 }
 
 /// An array without its element type.
 #[inline]
-fn erased<T: Element>(data: Vec<T>) -> Words {
-    Words::from_vec(data).expect("the four element types can be erased")
-}
-
-/// A new array of its own, which does not ride the pool.
-fn fresh<T: Element>(len: usize, contents: Contents) -> Vec<T> {
-    let mut data = allocated(len);
-    poison(&mut data, contents);
-    data
+pub(crate) fn erased<T: Element>(data: Box<[T]>) -> Block {
+    let Ok(block) = Block::from_slice(data) else {
+        unreachable!("the four element types can be erased");
+    };
+    block
 }
 
 /// A new array of zeros, which come from the allocator.
 #[cold]
 #[inline(never)]
-fn allocated<T: Element>(len: usize) -> Vec<T> {
-    bytemuck::allocation::try_zeroed_vec(len)
+fn allocated<T: Element>(len: usize) -> Box<[T]> {
+    bytemuck::allocation::try_zeroed_slice_box(len)
         .unwrap_or_else(|()| panic!("no memory for {len} elements of {} bytes", size_of::<T>()))
 }
 
 /// A retained array with its element type.
 #[inline]
-fn retyped<T: Element>(words: Words) -> Vec<T> {
-    words
-        .into_vec::<T>()
+fn retyped<T: Element>(block: Block) -> Box<[T]> {
+    block
+        .into_slice()
         .expect("a class holds arrays of one element type")
 }
 

@@ -3,7 +3,6 @@
 //! The four element types are a closed set, so that every array can be kept by one shelf and
 //! poisoned with NaN; the trait is sealed by a supertrait that only this file can implement.
 
-use std::any::TypeId;
 use std::fmt::Debug;
 use std::ops::{AddAssign, Mul};
 
@@ -116,15 +115,6 @@ macro_rules! elements {
 }
 
 elements!(f32, f64);
-
-/// Element type and number of elements.
-pub(crate) type Class = (TypeId, usize);
-
-/// The class of `len` elements of `T`.
-#[inline]
-pub(crate) fn class_of<T: Element>(len: usize) -> Class {
-    (TypeId::of::<T>(), len)
-}
 
 mod sealed {
     /// Closes the set of element types.

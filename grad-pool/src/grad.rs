@@ -8,7 +8,7 @@ use std::fmt;
 use std::mem;
 use std::ops::{Deref, DerefMut};
 
-use pool_core::{Bounded, Retention, State};
+use pool_core::{Bounded, Retention};
 
 use crate::element::{Element, Factor};
 use crate::kernels::{self, LengthError};
@@ -61,24 +61,15 @@ use crate::{Arena, Leaf};
 /// let _second: grad_pool::Grad<'_, f32> = gradient.clone(); // error: no such method
 /// ```
 pub struct Grad<'a, T: Element, P: Retention = Bounded> {
-    data: Vec<T>,
-    /// Where it goes back to, and the state of the pool's switch when it was lent; unless it did
-    /// not ride the pool.
-    lent: Option<(&'a Arena<P>, State)>,
+    data: Box<[T]>,
+    /// Where it goes back to, unless it did not ride the pool.
+    home: Option<&'a Arena<P>>,
 }
 
 impl<'a, T: Element, P: Retention> Grad<'a, T, P> {
     #[inline]
-    pub(crate) fn new(data: Vec<T>, arena: &'a Arena<P>, lent: State) -> Self {
-        Self {
-            data,
-            lent: Some((arena, lent)),
-        }
-    }
-
-    /// Makes a guard around an array that does not ride the pool.
-    pub(crate) fn unpooled(data: Vec<T>) -> Self {
-        Self { data, lent: None }
+    pub(crate) fn new(data: Box<[T]>, home: Option<&'a Arena<P>>) -> Self {
+        Self { data, home }
     }
 
     /// Adds a contribution, element by element.
@@ -130,17 +121,16 @@ impl<'a, T: Element, P: Retention> Grad<'a, T, P> {
     /// caller.
     #[must_use = "dropping the array frees it, where dropping the guard would recycle it"]
     pub fn detach(mut self) -> Vec<T> {
-        if let Some((arena, _)) = self.lent.take() {
+        if let Some(arena) = self.home.take() {
             arena.let_go();
         }
-        mem::take(&mut self.data)
+        mem::take(&mut self.data).into_vec()
     }
 
     /// Takes the array out of the sweep; it goes home to the shared pool when the leaf drops.
     #[must_use = "dropping a leaf takes the pool's lock, where dropping the guard would not"]
     pub fn into_leaf(mut self) -> Leaf<T, P> {
-        let lent = self.lent.take();
-        let home = lent.and_then(|(arena, lent)| Some((arena.pool()?.clone(), lent)));
+        let home = self.home.take().and_then(|arena| arena.pool().cloned());
         Leaf::new(mem::take(&mut self.data), home)
     }
 }
@@ -148,8 +138,8 @@ impl<'a, T: Element, P: Retention> Grad<'a, T, P> {
 impl<T: Element, P: Retention> Drop for Grad<'_, T, P> {
     #[inline]
     fn drop(&mut self) {
-        if let Some((arena, lent)) = self.lent {
-            arena.take_back(&mut self.data, lent);
+        if let Some(arena) = self.home {
+            arena.take_back(mem::take(&mut self.data));
         }
     }
 }

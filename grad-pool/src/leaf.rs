@@ -8,10 +8,11 @@ use std::fmt;
 use std::mem;
 use std::ops::{Deref, DerefMut};
 
-use pool_core::{Bounded, Retention, State, Words};
+use pool_core::{Bounded, ElementClass, Retention};
 
 use crate::GradPool;
-use crate::element::{Element, class_of};
+use crate::arena::erased;
+use crate::element::Element;
 
 /// An array that left its sweep and comes home to the shared pool when dropped.
 ///
@@ -35,36 +36,31 @@ use crate::element::{Element, class_of};
 /// drop(leaf); // error: it went home already
 /// ```
 pub struct Leaf<T: Element, P: Retention = Bounded> {
-    data: Vec<T>,
-    /// Where it goes, and the state of the pool's switch when it was lent; unless it did not ride
-    /// a pool.
-    lent: Option<(GradPool<P>, State)>,
+    data: Box<[T]>,
+    /// Where it goes, unless it did not ride a pool.
+    home: Option<GradPool<P>>,
 }
 
 impl<T: Element, P: Retention> Leaf<T, P> {
-    pub(crate) fn new(data: Vec<T>, lent: Option<(GradPool<P>, State)>) -> Self {
-        Self { data, lent }
+    pub(crate) fn new(data: Box<[T]>, home: Option<GradPool<P>>) -> Self {
+        Self { data, home }
     }
 
     /// Takes the array out of the pool's care for good, at no copy.
     #[must_use = "dropping the array frees it, where dropping the leaf would recycle it"]
     pub fn detach(mut self) -> Vec<T> {
-        if let Some((pool, _)) = self.lent.take() {
+        if let Some(pool) = self.home.take() {
             pool.let_go();
         }
-        mem::take(&mut self.data)
+        mem::take(&mut self.data).into_vec()
     }
 }
 
 impl<T: Element, P: Retention> Drop for Leaf<T, P> {
     fn drop(&mut self) {
-        let Some((pool, lent)) = self.lent.take() else {
-            return;
-        };
-        let class = class_of::<T>(self.data.len());
-        // Err can not come: the four element types can be erased.
-        if let Ok(words) = Words::from_vec(mem::take(&mut self.data)) {
-            pool.take_back(class, words, lent);
+        if let Some(pool) = self.home.take() {
+            let class = ElementClass::of::<T>(self.data.len());
+            pool.take_back(class, erased(mem::take(&mut self.data)));
         }
     }
 }

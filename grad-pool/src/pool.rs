@@ -8,7 +8,7 @@
 //! - No count is lost: an arena's counters are listed while its tier exists, and its counts move
 //!   here when it ends, so the sums are true while arenas live.
 //! - No hit is from before a clear: whoever turns the switch then empties the shelf under the
-//!   lock, and a return compares the state in which it was lent under the same lock.
+//!   lock, and a return compares the state under the same lock.
 //! - A sweep's tier is itself recycled: an arena's index and stacks are used by the next arena.
 
 use std::fmt;
@@ -16,12 +16,11 @@ use std::sync::{Arc, LazyLock};
 
 use pool_core::sync::Mutex;
 use pool_core::{
-    Bounded, Counters, Discarded, Exact, Found, Refusal, Retention, Shelf, State, Stats, Switch,
-    Words,
+    Block, Bounded, Counters, Discarded, ElementClass, Exact, Found, Refusal, Retention, Shelf,
+    State, Stats, Switch,
 };
 
 use crate::arena::{Arena, Front};
-use crate::element::Class;
 #[cfg(feature = "huge-pages")]
 use crate::huge::HugePages;
 use crate::limits::{CONSERVATIVE, DEFAULT, Elements, Limited};
@@ -66,7 +65,7 @@ struct Shared<P> {
 
 /// What the lock guards.
 struct Vault<P> {
-    shelf: Shelf<Class, Words, Limited<P>, Exact<Class>>,
+    shelf: Shelf<ElementClass, Block, Limited<P>, Exact<ElementClass>>,
     /// The switch's state when it was last looked at under the lock.
     state: State,
     /// Emptied tiers of ended sweeps. Their counters stay listed.
@@ -274,22 +273,22 @@ impl<P: Retention> GradPool<P> {
     }
 
     /// Looks for an array in the shared tier.
-    pub(crate) fn request(&self, class: Class, bytes: usize) -> Found<Words> {
+    pub(crate) fn request(&self, class: ElementClass) -> Found<Block> {
         let (stale, found) = {
             let mut vault = self.shared.vault.lock();
             let stale = vault.renew(self.state());
-            (stale, vault.request(class, bytes))
+            (stale, vault.request(class))
         };
         drop(stale);
         found
     }
 
-    /// Takes back an array that was lent in the state `lent`.
-    pub(crate) fn take_back(&self, class: Class, words: Words, lent: State) {
+    /// Takes back an array.
+    pub(crate) fn take_back(&self, class: ElementClass, block: Block) {
         let freed = {
             let mut vault = self.shared.vault.lock();
             let stale = vault.renew(self.state());
-            (stale, vault.take_back(class, words, lent))
+            (stale, vault.take_back(class, block))
         };
         drop(freed);
     }
@@ -324,13 +323,13 @@ impl<P: Retention> GradPool<P> {
 
 /// What a sweep's end brings out of the lock, to be freed where it is open.
 struct Freed {
-    _stale: [Option<Discarded<Words>>; 2],
-    refused: Vec<Words>,
+    _stale: [Option<Discarded<Block>>; 2],
+    refused: Vec<Block>,
 }
 
 impl<P: Retention> Vault<P> {
     /// Gives up what is from before `now`.
-    fn renew(&mut self, now: State) -> Option<Discarded<Words>> {
+    fn renew(&mut self, now: State) -> Option<Discarded<Block>> {
         if self.state == now {
             return None;
         }
@@ -339,30 +338,25 @@ impl<P: Retention> Vault<P> {
         Some(self.shelf.clear())
     }
 
-    fn request(&mut self, class: Class, bytes: usize) -> Found<Words> {
+    fn request(&mut self, class: ElementClass) -> Found<Block> {
         if !self.state.is_on() {
             self.shelf.counters().bypass();
             return Found::Bypass;
         }
-        let found = self.shelf.request(class, bytes);
+        let found = self.shelf.request(class);
         if matches!(found, Found::Hit(_)) {
-            self.shelf.policy_mut().lent(class.1);
+            self.shelf.policy_mut().lent(class.len());
         }
         found
     }
 
-    fn take_back(
-        &mut self,
-        class: Class,
-        words: Words,
-        lent: State,
-    ) -> Result<Discarded<Words>, Words> {
-        if lent == self.state {
-            self.shelf.policy_mut().offering(class.1);
-            Ok(self.shelf.offer(class, words))
+    fn take_back(&mut self, class: ElementClass, block: Block) -> Result<Discarded<Block>, Block> {
+        if self.state.is_on() {
+            self.shelf.policy_mut().offering(class.len());
+            Ok(self.shelf.offer(class, block))
         } else {
-            self.shelf.counters().refuse_unseen(Refusal::SwitchedOff);
-            Err(words)
+            self.shelf.counters().refuse(Refusal::SwitchedOff);
+            Err(block)
         }
     }
 
@@ -373,10 +367,10 @@ impl<P: Retention> Vault<P> {
             refused: Vec::new(),
         };
         self.shelf.counters().absorb(&front.counters().take());
-        front.pour(|class, bytes, words| {
-            self.shelf.policy_mut().offering(class.1);
+        front.pour(|class, block| {
+            self.shelf.policy_mut().offering(class.len());
             self.shelf
-                .restock(class, bytes, words, |words| freed.refused.push(words));
+                .restock(class, block, |block| freed.refused.push(block));
         });
         if self.spare.len() < SPARES {
             self.spare.push(front);

@@ -142,7 +142,6 @@ struct Live {
     class: Class,
     address: usize,
     rides: bool,
-    epoch: u64,
 }
 
 #[derive(Default)]
@@ -199,13 +198,13 @@ impl Model {
             return;
         }
         self.touch();
-        if live.epoch == self.epoch && self.arena.len() < ARENA {
+        if !self.off && !self.order.contains(&live.class) {
+            self.order.push(live.class);
+        }
+        if !self.off && self.arena.len() < ARENA {
             self.counts.returns += 1;
             self.counts.kept += 1;
             self.arena.push((live.class, live.address));
-            if !self.order.contains(&live.class) {
-                self.order.push(live.class);
-            }
         } else {
             self.come_home(live);
         }
@@ -218,18 +217,18 @@ impl Model {
         }
         self.counts.returns += 1;
         self.counts.kept += 1;
-        self.stock(live.class, live.address, live.epoch);
+        self.stock(live.class, live.address);
     }
 
     /// Puts an array that counts as kept into the shared tier, or recounts it as refused.
-    fn stock(&mut self, class: Class, address: usize, epoch: u64) {
+    fn stock(&mut self, class: Class, address: usize) {
         let held: usize = self.shared.iter().map(|&(class, _)| bytes_of(class)).sum();
         let same = self
             .shared
             .iter()
             .filter(|(kept, _)| *kept == class)
             .count();
-        let reason = if epoch != self.epoch {
+        let reason = if self.off {
             Refusal::SwitchedOff
         } else if same >= LIMITS.class_buffers {
             Refusal::ClassFull
@@ -254,7 +253,7 @@ impl Model {
         let mut arena = std::mem::take(&mut self.arena);
         arena.sort_by_key(|(class, _)| self.order.iter().position(|each| each == class));
         for (class, address) in arena {
-            self.stock(class, address, self.epoch);
+            self.stock(class, address);
         }
     }
 
@@ -320,7 +319,6 @@ fn sweep(
                     class,
                     address,
                     rides,
-                    epoch: model.epoch,
                 };
                 out.push((live, array));
             }

@@ -17,7 +17,7 @@ pub trait Fit<K> {
     /// The slot of exactly the class `key`, stocked or not.
     fn slot_of(&self, key: &K) -> Option<usize>;
 
-    /// Lists `key`, which is not listed, under `slot`.
+    /// Lists `key` under `slot`, and nowhere else.
     fn insert(&mut self, key: K, slot: usize);
 
     /// Unlists `key`.
@@ -106,7 +106,11 @@ impl Fit<usize> for BestFit {
     }
 
     fn insert(&mut self, key: usize, slot: usize) {
-        self.sizes.insert(self.lower_bound(key), (key, slot));
+        let place = self.lower_bound(key);
+        match self.sizes.get_mut(place) {
+            Some(listed) if listed.0 == key => listed.1 = slot,
+            _ => self.sizes.insert(place, (key, slot)),
+        }
     }
 
     fn remove(&mut self, key: &usize) {

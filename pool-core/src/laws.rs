@@ -161,7 +161,7 @@ fn run<P: Retention>(
     let mut answers = Vec::new();
     for &event in history {
         let (found, given_up) = match event {
-            Event::Request(bytes) => (matches!(shelf.request(bytes, bytes), Found::Hit(_)), 0),
+            Event::Request(bytes) => (matches!(shelf.request(bytes), Found::Hit(_)), 0),
             Event::Return(bytes) => {
                 let admitted = shelf.policy().admit(bytes);
                 let before = shelf.counters().snapshot().kept;

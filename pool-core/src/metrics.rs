@@ -321,7 +321,7 @@ mod tests {
             ("buffer_pool_refused_total switched_off", 25),
             ("buffer_pool_refused_total closed", 26),
             ("buffer_pool_refused_total other", 27),
-            ("buffer_pool_live_buffers", 93),
+            ("buffer_pool_live_buffers", 99),
             ("buffer_pool_held_buffers", 10),
             ("buffer_pool_held_bytes", 11),
             ("buffer_pool_held_classes", 12),

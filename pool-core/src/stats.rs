@@ -8,8 +8,8 @@
 //! At a quiet moment, when no call into the pool is under way, these hold, summed over its
 //! shelves:
 //!
-//! - hits + misses = returns + detached + buffers that are out;
-//! - returns + adopted = kept + refused;
+//! - hits + misses + adopted = returns + detached + buffers that are out;
+//! - returns = kept + refused;
 //! - kept = hits + evicted + cleared + held buffers.
 
 use std::fmt;
@@ -39,6 +39,8 @@ macro_rules! statistics {
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         pub struct Stats {
             $($(#[doc = $doc])* pub $field: u64,)*
+            /// Buffers that came back, kept or refused.
+            pub returns: u64,
             /// Returned buffers that were not retained, by reason, in the order of
             /// [`Refusal::ALL`].
             pub refused: [u64; Refusal::ALL.len()],
@@ -55,16 +57,21 @@ macro_rules! statistics {
             /// Reads all counters, each by itself, without stopping the writer.
             #[must_use]
             pub fn snapshot(&self) -> Stats {
-                Stats {
+                let mut stats = Stats {
                     $($field: read(&self.$field),)*
+                    returns: 0,
                     refused: std::array::from_fn(|reason| read(&self.refused[reason])),
-                }
+                };
+                // Not counted on the way, as it follows from the rest.
+                stats.returns = stats.kept + stats.refusals();
+                stats
             }
         }
 
         impl AddAssign for Stats {
             fn add_assign(&mut self, other: Self) {
                 $(self.$field += other.$field;)*
+                self.returns += other.returns;
                 for (sum, more) in self.refused.iter_mut().zip(other.refused) {
                     *sum += more;
                 }
@@ -78,6 +85,7 @@ macro_rules! statistics {
             pub fn since(&self, earlier: &Self) -> Self {
                 let mut since = Self {
                     $($field: self.$field.saturating_sub(earlier.$field),)*
+                    returns: self.returns.saturating_sub(earlier.returns),
                     refused: std::array::from_fn(|reason| {
                         self.refused[reason].saturating_sub(earlier.refused[reason])
                     }),
@@ -100,13 +108,11 @@ statistics! {
     misses,
     /// Requests that did not ride the pool: not admitted, or the pool was off.
     bypassed,
-    /// Buffers that came back, kept or refused.
-    returns,
     /// Buffers that came back and were retained.
     kept,
     /// Buffers that left the pool's care for good.
     detached,
-    /// Buffers given to the pool that it had not handed out.
+    /// Buffers taken into the pool's care that it had not handed out.
     adopted,
     /// Retained buffers that a policy gave up for others.
     evicted,
@@ -131,6 +137,18 @@ fn read(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
 }
 
+/// Reads an account of what is in memory.
+#[inline]
+fn size(account: &AtomicU64) -> usize {
+    usize::try_from(read(account)).unwrap_or(usize::MAX)
+}
+
+/// Takes from a counter that has no other writer.
+#[inline]
+fn drop_by(counter: &AtomicU64, by: u64) {
+    counter.store(read(counter) - by, Ordering::Relaxed);
+}
+
 /// Adds to a counter that has no other writer.
 #[inline]
 fn bump(counter: &AtomicU64, by: u64) {
@@ -138,6 +156,52 @@ fn bump(counter: &AtomicU64, by: u64) {
 }
 
 impl Counters {
+    /// What is held now.
+    #[inline]
+    pub(crate) fn held(&self) -> Held {
+        Held {
+            buffers: size(&self.held_buffers),
+            bytes: size(&self.held_bytes),
+            classes: size(&self.classes),
+        }
+    }
+
+    /// Accounts for one more buffer of `bytes` beside what is `held`; it `begins` its class or does
+    /// not.
+    #[inline]
+    pub(crate) fn enter(&self, held: Held, bytes: usize, begins: bool) {
+        if begins {
+            let classes = held.classes as u64 + 1;
+            self.classes.store(classes, Ordering::Relaxed);
+        }
+        let (bytes, buffers) = ((held.bytes + bytes) as u64, held.buffers as u64 + 1);
+        self.held_bytes.store(bytes, Ordering::Relaxed);
+        self.held_buffers.store(buffers, Ordering::Relaxed);
+        if bytes > read(&self.peak_bytes) {
+            self.peak_bytes.store(bytes, Ordering::Relaxed);
+        }
+        if buffers > read(&self.peak_buffers) {
+            self.peak_buffers.store(buffers, Ordering::Relaxed);
+        }
+    }
+
+    /// Accounts for one buffer of `bytes` less, which `ends` its class or does not.
+    #[inline]
+    pub(crate) fn leave(&self, bytes: usize, ends: bool) {
+        if ends {
+            drop_by(&self.classes, 1);
+        }
+        drop_by(&self.held_bytes, bytes as u64);
+        drop_by(&self.held_buffers, 1);
+    }
+
+    /// Accounts for a shelf that holds nothing any more.
+    pub(crate) fn empty(&self) {
+        for account in [&self.held_buffers, &self.held_bytes, &self.classes] {
+            account.store(0, Ordering::Relaxed);
+        }
+    }
+
     /// Counts a request served by a retained buffer.
     #[inline]
     pub(crate) fn hit(&self) {
@@ -150,60 +214,31 @@ impl Counters {
         bump(&self.misses, 1);
     }
 
-    /// Counts a buffer that came back.
-    #[inline]
-    pub(crate) fn returned(&self) {
-        bump(&self.returns, 1);
-    }
-
     /// Counts a returned buffer that was retained.
     #[inline]
-    pub(crate) fn kept(&self) {
+    pub(crate) fn keep(&self) {
         bump(&self.kept, 1);
     }
 
-    /// Counts a buffer that the pool had not handed out.
-    pub(crate) fn adopted(&self) {
+    /// Counts a buffer that the pool had not handed out. For the one writer.
+    pub fn adopt(&self) {
         bump(&self.adopted, 1);
     }
 
     /// Counts a buffer that a front tier had kept and this one refuses.
     pub(crate) fn refuse_kept(&self, reason: Refusal) {
-        self.kept
-            .store(read(&self.kept).saturating_sub(1), Ordering::Relaxed);
+        drop_by(&self.kept, 1);
         self.refuse(reason);
     }
 
     /// Counts a retained buffer that made room for another.
-    pub(crate) fn evicted(&self) {
+    pub(crate) fn evict(&self) {
         bump(&self.evicted, 1);
     }
 
     /// Counts retained buffers that were given up all at once.
-    pub(crate) fn cleared(&self, buffers: usize) {
+    pub(crate) fn clear(&self, buffers: usize) {
         bump(&self.cleared, buffers as u64);
-    }
-
-    /// Publishes what is held now.
-    #[inline]
-    pub(crate) fn hold(&self, held: Held) {
-        self.held_buffers
-            .store(held.buffers as u64, Ordering::Relaxed);
-        self.held_bytes.store(held.bytes as u64, Ordering::Relaxed);
-        self.classes.store(held.classes as u64, Ordering::Relaxed);
-    }
-
-    /// Publishes what is held now, which is more than before, and raises the high-water marks.
-    #[inline]
-    pub(crate) fn hold_more(&self, held: Held) {
-        self.hold(held);
-        let (buffers, bytes) = (held.buffers as u64, held.bytes as u64);
-        if buffers > read(&self.peak_buffers) {
-            self.peak_buffers.store(buffers, Ordering::Relaxed);
-        }
-        if bytes > read(&self.peak_bytes) {
-            self.peak_bytes.store(bytes, Ordering::Relaxed);
-        }
     }
 
     /// Counts a request that did not ride the pool. For the one writer.
@@ -212,14 +247,8 @@ impl Counters {
         bump(&self.bypassed, 1);
     }
 
-    /// Counts a returned buffer that never reached the shelf. For the one writer.
-    pub fn refuse_unseen(&self, reason: Refusal) {
-        self.returned();
-        self.refuse(reason);
-    }
-
-    /// Counts a refusal.
-    pub(crate) fn refuse(&self, reason: Refusal) {
+    /// Counts a returned buffer that was not retained. For the one writer.
+    pub fn refuse(&self, reason: Refusal) {
         bump(&self.refused[reason.index()], 1);
     }
 
@@ -244,7 +273,6 @@ impl Counters {
             &self.hits,
             &self.misses,
             &self.bypassed,
-            &self.returns,
             &self.kept,
             &self.adopted,
             &self.evicted,
@@ -266,7 +294,6 @@ impl Counters {
         bump(&self.hits, other.hits);
         bump(&self.misses, other.misses);
         bump(&self.bypassed, other.bypassed);
-        bump(&self.returns, other.returns);
         bump(&self.kept, other.kept);
         self.detached.fetch_add(other.detached, Ordering::Relaxed);
         bump(&self.adopted, other.adopted);
@@ -306,10 +333,10 @@ impl Stats {
         self.refused[reason.index()]
     }
 
-    /// Buffers handed out that have neither come back nor left for good.
+    /// Buffers handed out or adopted that have neither come back nor left for good.
     #[must_use]
     pub fn live(&self) -> u64 {
-        self.acquires().saturating_sub(self.returns + self.detached)
+        (self.acquires() + self.adopted).saturating_sub(self.returns + self.detached)
     }
 }
 
@@ -413,12 +440,8 @@ mod tests {
         front.hit();
         front.zeroed(8);
         front.detach();
-        front.hold_more(Held {
-            buffers: 1,
-            bytes: 8,
-            classes: 1,
-        });
-        front.refuse_unseen(Refusal::Closed);
+        front.enter(Held::default(), 8, true);
+        front.refuse(Refusal::Closed);
         let taken = front.take();
         back.absorb(&taken);
         let left = Stats {
@@ -436,7 +459,7 @@ mod tests {
     #[test]
     fn the_table_names_the_reasons_that_occurred_and_no_others() {
         let counters = Counters::default();
-        counters.refuse_unseen(Refusal::Closed);
+        counters.refuse(Refusal::Closed);
         let table = counters.snapshot().to_string();
         assert!(
             table.contains("closed") && !table.contains("class full"),

@@ -18,6 +18,14 @@ pub mod atomic {
     pub use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 }
 
+/// Thread-local storage.
+pub mod thread {
+    #[cfg(loom)]
+    pub use loom::thread::LocalKey;
+    #[cfg(not(loom))]
+    pub use std::thread::LocalKey;
+}
+
 pub use imp::MutexGuard;
 
 /// A lock that a panicking holder does not close to others.

@@ -53,7 +53,7 @@ fn two_writers_under_the_lock_lose_no_count() {
         let shelf = shared(ONE);
         let writer = Arc::clone(&shelf);
         let other = thread::spawn(move || {
-            let found = writer.lock().request(8, 8);
+            let found = writer.lock().request(8);
             offer(&writer);
             matches!(found, Found::Hit(_))
         });
@@ -128,7 +128,7 @@ fn a_state_read_under_the_lock_stands_still_when_it_is_set_under_the_lock() {
             if reader.state() == lent_in {
                 drop(shelf.offer(8, vec![0; 8]));
             } else {
-                shelf.counters().refuse_unseen(Refusal::SwitchedOff);
+                shelf.counters().refuse(Refusal::SwitchedOff);
             }
         });
         let mut held = shelf.lock();

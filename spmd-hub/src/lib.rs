@@ -23,6 +23,7 @@ mod stash;
 #[cfg(target_os = "linux")]
 mod watch;
 pub mod wire;
+mod words;
 mod world;
 
 pub use communicator::{Communicator, Status};

@@ -1,6 +1,6 @@
 //! The elements of one message, owned, with their type erased but not their alignment.
 //!
-//! A [`Parcel`] is what pool-core calls [`Words`]: a `Vec<T>` becomes a parcel and a parcel a
+//! A [`Parcel`] is [`Words`] with what a message needs: a `Vec<T>` becomes a parcel and a parcel a
 //! `Vec<T>` by a cast that copies nothing, and a link reads a message straight into memory that its
 //! receiver can keep. The memory of a parcel is the receiver's to keep for good: it never comes
 //! from a pool.
@@ -10,8 +10,8 @@
 
 use std::io::{self, Read};
 
+use crate::words::Words;
 use bytemuck::allocation::pod_collect_to_vec;
-use pool_core::Words;
 
 use crate::element::{Element, ElementType};
 

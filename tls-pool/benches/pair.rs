@@ -49,7 +49,7 @@ fn unspecified(pool: &TlsPool, shape: &[usize]) -> f64 {
 }
 
 fn owned(pool: &TlsPool, shape: &[usize]) -> f64 {
-    pool.unspecified_owned::<f64>(shape)
+    pool.unspecified::<f64>(shape)
         .map_or(f64::NAN, |mut scratch| digest(&mut scratch))
 }
 

@@ -9,26 +9,27 @@
 //! |---|---|
 //! | `pool.rs` | [`TlsPool`]: the doors, the switch, the sums |
 //! | `scratch.rs` | [`Scratch`], the guard |
-//! | `table.rs` | one thread's shelves, one for each pool |
+//! | `adopt.rs` | [`AdoptError`]: a vector that the pool would not take |
 //! | `tenant.rs` | one thread's shelf of one pool |
 //! | `register.rs` | one pool's threads: who came, what the ended ones left |
 //!
 //! This crate deliberately does not know shapes beyond their product, arithmetic, files or
 //! sockets; which buffers to retain is the business of a [`Retention`] policy.
 
+mod adopt;
 mod policy;
 mod pool;
 mod register;
 mod scratch;
-mod table;
 mod tenant;
 
+pub use adopt::AdoptError;
 pub use pool::{TlsPool, global};
 #[cfg(feature = "metrics")]
 pub use pool_core::metrics;
 pub use pool_core::{
-    Both, Bounded, Budget, Capped, Held, Offer, Refusal, Retention, ShapeError, Share, Stats,
-    Unbounded, Unpooled, Use, Verdict, WhenFull,
+    Both, Bounded, Budget, Capped, Decaying, Held, Offer, Refusal, Retention, ShapeError, Share,
+    Stats, Unbounded, Unpooled, Use, Verdict, WhenFull,
 };
 pub use scratch::Scratch;
 

@@ -11,22 +11,22 @@
 //!   that thread next touches the pool, or ends; until then it *is* held, and is counted as held.
 //! - Zero-length shapes and elements without a size never touch the pool.
 
-use std::any::TypeId;
 use std::fmt;
-use std::mem;
 use std::sync::{Arc, LazyLock};
 
 use bytemuck::Pod;
 use pool_core::sync::Mutex;
+use pool_core::tenancy::Place;
 use pool_core::{
-    Bounded, Exact, Found, Refusal, Retention, ShapeError, State, Stats, Switch, Words, elements,
+    Block, Bounded, Class, ElementClass, Exact, Found, Refusal, Retention, ShapeError, Stats,
+    Switch, elements,
 };
 
+use crate::adopt::AdoptError;
 use crate::policy::{CONSERVATIVE, DEFAULT};
 use crate::register::Register;
 use crate::scratch::{Lender, Scratch};
-use crate::table::{self, Place};
-use crate::tenant::{Estate, Lodger, Shelf};
+use crate::tenant::{self, Estate, Lodger, Shelf};
 
 /// A pool of scratch buffers with one shelf per thread. Cloning makes another handle to it.
 ///
@@ -63,6 +63,8 @@ pub(crate) struct Shared<P: Retention + 'static> {
 pub(crate) enum Contents {
     Zeroed,
     Unspecified,
+    /// The door writes every element before the borrower sees one.
+    Overwritten,
 }
 
 /// The process-wide pool, under the default bounds.
@@ -142,8 +144,9 @@ impl<P: Retention> TlsPool<P> {
     /// # Errors
     ///
     /// [`ShapeError`] if the elements would take more than `isize::MAX` bytes.
+    #[inline]
     pub fn zeroed<T: Pod>(&self, shape: &[usize]) -> Result<Scratch<'_, T, P>, ShapeError> {
-        self.lend(shape, Contents::Zeroed, || Lender::Borrowed(self))
+        Ok(self.lend(elements(shape, size_of::<T>())?, Contents::Zeroed))
     }
 
     /// Borrows a buffer with unspecified but initialised contents, for a borrower who is going to
@@ -159,12 +162,30 @@ impl<P: Retention> TlsPool<P> {
     /// # Errors
     ///
     /// [`ShapeError`] if the elements would take more than `isize::MAX` bytes.
+    #[inline]
     pub fn unspecified<T: Pod>(&self, shape: &[usize]) -> Result<Scratch<'_, T, P>, ShapeError> {
-        self.lend(shape, Contents::Unspecified, || Lender::Borrowed(self))
+        Ok(self.lend(elements(shape, size_of::<T>())?, Contents::Unspecified))
     }
 
-    /// Like [`zeroed`](Self::zeroed), but the guard holds a handle of its own and may outlive
-    /// this one.
+    /// Borrows a buffer that holds a copy of `source`.
+    ///
+    /// # Panics
+    ///
+    /// If memory for a new buffer can not be had.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = tls_pool::TlsPool::default();
+    /// assert_eq!(*pool.copied(&[1.0, 2.0]), [1.0, 2.0]);
+    /// ```
+    pub fn copied<T: Pod>(&self, source: &[T]) -> Scratch<'_, T, P> {
+        let mut scratch = self.lend(source.len(), Contents::Overwritten);
+        scratch.copy_from_slice(source);
+        scratch
+    }
+
+    /// Borrows a buffer whose elements are all `value`.
     ///
     /// # Panics
     ///
@@ -173,36 +194,111 @@ impl<P: Retention> TlsPool<P> {
     /// # Errors
     ///
     /// [`ShapeError`] if the elements would take more than `isize::MAX` bytes.
-    pub fn zeroed_owned<T: Pod>(
+    pub fn filled<T: Pod>(
         &self,
         shape: &[usize],
-    ) -> Result<Scratch<'static, T, P>, ShapeError> {
-        self.lend(shape, Contents::Zeroed, || Lender::Owned(self.clone()))
+        value: T,
+    ) -> Result<Scratch<'_, T, P>, ShapeError> {
+        let len = elements(shape, size_of::<T>())?;
+        let mut scratch = self.lend(len, Contents::Overwritten);
+        scratch.fill(value);
+        Ok(scratch)
     }
 
-    /// Like [`unspecified`](Self::unspecified), but the guard holds a handle of its own and may
-    /// outlive this one.
+    /// Borrows a buffer whose elements are what `element` makes of their index, in ascending
+    /// order.
     ///
     /// # Panics
     ///
-    /// If memory for a new buffer can not be had.
+    /// If memory for a new buffer can not be had. When `element` panics, the buffer comes back.
     ///
     /// # Errors
     ///
     /// [`ShapeError`] if the elements would take more than `isize::MAX` bytes.
-    pub fn unspecified_owned<T: Pod>(
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = tls_pool::TlsPool::default();
+    /// let squares = pool.filled_with(&[4], |index| index * index)?;
+    /// assert_eq!(*squares, [0, 1, 4, 9]);
+    /// # Ok::<(), tls_pool::ShapeError>(())
+    /// ```
+    pub fn filled_with<T: Pod>(
         &self,
         shape: &[usize],
-    ) -> Result<Scratch<'static, T, P>, ShapeError> {
-        self.lend(shape, Contents::Unspecified, || Lender::Owned(self.clone()))
+        mut element: impl FnMut(usize) -> T,
+    ) -> Result<Scratch<'_, T, P>, ShapeError> {
+        let len = elements(shape, size_of::<T>())?;
+        let mut scratch = self.lend(len, Contents::Overwritten);
+        for (index, place) in scratch.iter_mut().enumerate() {
+            *place = element(index);
+        }
+        Ok(scratch)
+    }
+
+    /// Takes a vector into the pool's care, at no copy: the guard shows its elements, and
+    /// dropping it returns them as any other.
+    ///
+    /// # Errors
+    ///
+    /// [`AdoptError`], with the vector, if it has spare capacity. The pool keeps exact accounts
+    /// of what a buffer of some length costs, so it holds none that is larger than it looks.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = tls_pool::TlsPool::default();
+    /// drop(pool.adopt(vec![7.0_f64; 6]).unwrap());
+    /// // The memory serves any shape of six elements; the sevens are gone.
+    /// assert_eq!(*pool.zeroed::<f64>(&[2, 3]).unwrap(), [0.0; 6]);
+    /// assert_eq!(pool.stats().hits, 1);
+    ///
+    /// let mut roomy = Vec::with_capacity(100);
+    /// roomy.push(1.0_f64);
+    /// let refused = pool.adopt(roomy).unwrap_err();
+    /// assert_eq!(refused.into_vec(), [1.0]);
+    /// ```
+    pub fn adopt<T: Pod>(&self, data: Vec<T>) -> Result<Scratch<'_, T, P>, AdoptError<T>> {
+        if size_of::<T>() > 0 && data.capacity() != data.len() {
+            return Err(AdoptError(data));
+        }
+        // It has no spare capacity, so this moves nothing.
+        let data = data.into_boxed_slice();
+        if data.is_empty() || !Block::can_hold::<T>() {
+            return Ok(Scratch::new(data, Lender::Nobody));
+        }
+        let lender = self.with_shelf(|shelf| {
+            if self.is_enabled() {
+                shelf.counters().adopt();
+                Lender::Borrowed(self)
+            } else {
+                shelf.counters().bypass();
+                Lender::Nobody
+            }
+        });
+        // None means that the thread is ending: its buffers are ordinary allocations.
+        Ok(Scratch::new(data, lender.unwrap_or(Lender::Nobody)))
+    }
+
+    /// Tells this thread's policy that a round ended, and frees what it gives up.
+    ///
+    /// What a round is, the caller knows: a sweep, a batch, a tick. Only policies that give
+    /// memory back after quiet rounds, as [`Decaying`](crate::Decaying), do anything then. Linear
+    /// in the number of classes and in what is given up.
+    pub fn end_round(&self) {
+        let given_up = tenant::with_settled(&self.shared.place, |shelf: &mut Lodger<P>| {
+            shelf.end_round()
+        });
+        drop(given_up);
     }
 
     /// Turns recycling on or off for every thread at once. Off, a borrow is an ordinary
     /// allocation and a return an ordinary drop.
     ///
     /// This thread's buffers and those that ended threads left are freed now; another thread's
-    /// when it next touches the pool or ends. A buffer that is out while the pool is switched is
-    /// freed when it comes back, even if the pool is on again by then.
+    /// when it next touches the pool or ends. A buffer that is out meanwhile is ruled on when it
+    /// comes back: off, it is freed.
     pub fn set_enabled(&self, on: bool) {
         self.shared.switch.set(on);
         self.renew();
@@ -218,7 +314,7 @@ impl<P: Retention> TlsPool<P> {
     ///
     /// This thread's buffers and those that ended threads left are freed now; another thread
     /// serves none of its own from now on, and frees them when it next touches the pool or ends.
-    /// A buffer that is out now is freed when it comes back.
+    /// A buffer that is out is not retained, so it is not given up: it comes back as usual.
     pub fn clear(&self) {
         self.shared.switch.begin_epoch();
         self.renew();
@@ -238,7 +334,7 @@ impl<P: Retention> TlsPool<P> {
     /// held and the high-water marks are the shelf's, and the counts are this thread's own.
     #[must_use]
     pub fn thread_stats(&self) -> Stats {
-        table::with_settled(&self.shared.place, |shelf: &mut Lodger<P>| shelf.own())
+        tenant::with_settled(&self.shared.place, |shelf: &mut Lodger<P>| shelf.own())
             .unwrap_or_default()
     }
 
@@ -251,7 +347,7 @@ impl<P: Retention> TlsPool<P> {
         };
         drop(stale);
         // None means that this thread has no shelf to free.
-        let _ = table::with_settled(&self.shared.place, |shelf: &mut Lodger<P>| {
+        let _ = tenant::with_settled(&self.shared.place, |shelf: &mut Lodger<P>| {
             shelf.renew(self.shared.switch.state());
         });
     }
@@ -259,64 +355,62 @@ impl<P: Retention> TlsPool<P> {
     /// Calls `work` with this thread's shelf.
     #[inline]
     fn with_shelf<R>(&self, work: impl FnOnce(&mut Lodger<P>) -> R) -> Option<R> {
-        table::with(&self.shared.place, || Lodger::arrive(&self.shared), work)
+        tenant::with(&self.shared, &self.shared.place, work)
     }
 
     /// The one way out: every door comes here.
+    ///
+    /// The guard is made here, in the caller's frame, as a guard that was returned would go
+    /// through memory in pieces.
     #[inline]
-    fn lend<'p, T: Pod>(
-        &self,
-        shape: &[usize],
-        contents: Contents,
-        lender: impl FnOnce() -> Lender<'p, P>,
-    ) -> Result<Scratch<'p, T, P>, ShapeError> {
-        let len = elements(shape, size_of::<T>())?;
-        let bytes = len * size_of::<T>();
-        if bytes == 0 {
-            return Ok(Scratch::unpooled(fresh(len, contents)));
+    fn lend<T: Pod>(&self, len: usize, contents: Contents) -> Scratch<'_, T, P> {
+        let mut rides = true;
+        let data = self.fetch(len, contents, &mut rides);
+        let lender = if rides {
+            Lender::Borrowed(self)
+        } else {
+            Lender::Nobody
+        };
+        Scratch::new(data, lender)
+    }
+
+    /// A buffer of `len` elements. Clears `rides` when it does not ride the pool.
+    #[inline(never)]
+    fn fetch<T: Pod>(&self, len: usize, contents: Contents, rides: &mut bool) -> Box<[T]> {
+        let class = ElementClass::of::<T>(len);
+        if class.bytes() == 0 {
+            *rides = false;
+            return fresh(len, contents);
         }
-        let class = (TypeId::of::<T>(), len);
-        // A hit comes out beside the answer, so that the answer is a number.
-        let mut data = Vec::new();
-        let mut now = None;
         let found = self.with_shelf(|shelf| {
-            // The state is read once the shelf is at hand: a shelf never goes back to an older one.
-            let state = self.shared.switch.state();
-            if !Words::can_hold::<T>() {
+            if !Block::can_hold::<T>() {
                 shelf.counters().bypass();
                 return Found::Bypass;
             }
-            now = Some(state);
-            shelf.take(state, class, bytes, contents, |words| {
-                data = retyped(words);
-            })
+            // The state is read once the shelf is at hand: a shelf never goes back to an older one.
+            let found = shelf.take(self.shared.switch.state(), class, retyped);
+            if contents == Contents::Zeroed && !matches!(found, Found::Bypass) {
+                shelf.counters().zeroed(class.bytes());
+            }
+            found
         });
-        Ok(match (found, now) {
-            (Some(Found::Hit(())), Some(now)) => {
-                prepare(&mut data, contents);
-                debug_assert_eq!(data.len(), len, "a class has one length");
-                Scratch::new(data, lender(), now)
-            }
-            (Some(Found::Miss), Some(now)) => Scratch::new(fresh(len, contents), lender(), now),
-            (Some(_), _) => Scratch::unpooled(fresh(len, contents)),
-            (None, _) => {
-                self.shared.stray_bypass();
-                Scratch::unpooled(fresh(len, contents))
-            }
-        })
+        if let Some(Found::Hit(mut data)) = found {
+            prepare(&mut data, contents);
+            return data;
+        }
+        if found.is_none() {
+            self.shared.stray_bypass();
+        }
+        *rides = matches!(found, Some(Found::Miss));
+        fresh(len, contents)
     }
 
-    /// The one way back: takes a buffer that was lent in the state `lent`. What is not kept stays
-    /// where it is, for its guard to free.
-    #[inline]
-    pub(crate) fn take_back<T: Pod>(&self, data: &mut Vec<T>, lent: State) {
-        let class = (TypeId::of::<T>(), data.len());
-        let bytes = data.capacity() * size_of::<T>();
+    /// The one way back, for a buffer that rode the pool.
+    #[inline(never)]
+    pub(crate) fn take_back<T: Pod>(&self, data: Box<[T]>) {
+        let class = ElementClass::of::<T>(data.len());
         let returned = self.with_shelf(|shelf| {
-            shelf.give(lent, self.shared.switch.state(), class, bytes, || {
-                let words = Words::from_vec(mem::take(data)).ok();
-                words.expect("only what words can hold was lent")
-            });
+            shelf.give(self.shared.switch.state(), class, || erased(data));
         });
         if returned.is_none() {
             self.shared.stray_return();
@@ -335,18 +429,27 @@ impl<P: Retention> TlsPool<P> {
 /// A new buffer. Memory for zeros comes from the allocator zeroed.
 #[cold]
 #[inline(never)]
-fn fresh<T: Pod>(len: usize, contents: Contents) -> Vec<T> {
-    let mut data = bytemuck::allocation::try_zeroed_vec(len)
+fn fresh<T: Pod>(len: usize, contents: Contents) -> Box<[T]> {
+    let mut data = bytemuck::allocation::try_zeroed_slice_box(len)
         .unwrap_or_else(|()| panic!("no memory for {len} elements of {} bytes", size_of::<T>()));
     poison(&mut data, contents);
     data
 }
 
+/// A buffer without its element type.
+#[inline]
+fn erased<T: Pod>(data: Box<[T]>) -> Block {
+    let Ok(block) = Block::from_slice(data) else {
+        unreachable!("only what a block can hold was lent");
+    };
+    block
+}
+
 /// A retained buffer with its element type.
 #[inline]
-fn retyped<T: Pod>(words: Words) -> Vec<T> {
-    words
-        .into_vec::<T>()
+fn retyped<T: Pod>(block: Block) -> Box<[T]> {
+    block
+        .into_slice()
         .expect("a class holds buffers of one element type")
 }
 
@@ -392,7 +495,7 @@ impl<P: Retention> Shared<P> {
     #[cold]
     fn stray_return(&self) {
         let register = self.register.lock();
-        register.stray().refuse_unseen(Refusal::Closed);
+        register.stray().refuse(Refusal::Closed);
     }
 
     /// Takes over what an ending thread leaves.

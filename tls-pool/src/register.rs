@@ -13,7 +13,7 @@
 
 use std::sync::Arc;
 
-use pool_core::{Counters, Discarded, Retention, State, Stats, Words};
+use pool_core::{Block, Counters, Discarded, Retention, State, Stats};
 
 use crate::tenant::{Estate, Shelf};
 
@@ -50,7 +50,7 @@ impl<P> Default for Register<P> {
 /// What a shelf that was given up leaves, a user's policy included: dropped after the lock is open.
 #[must_use = "dropping it belongs after the lock is open"]
 pub(crate) struct Remains<P> {
-    _buffers: Discarded<Words>,
+    _buffers: Discarded<Block>,
     _estate: Estate<P>,
 }
 
@@ -123,16 +123,15 @@ impl<P: Retention> Register<P> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use std::any::TypeId;
-
-    use pool_core::{Bounded, Exact, Switch};
+    use pool_core::{Bounded, ElementClass, Exact, Switch};
 
     use super::*;
 
     fn estate(now: State, bytes: usize) -> Estate<Bounded> {
         let mut shelf = Shelf::new(Bounded::UNLIMITED, Exact::default());
-        let words = Words::from_vec(vec![0_u8; bytes]).expect("bytes can be erased");
-        drop(shelf.offer((TypeId::of::<u8>(), bytes), words));
+        let slice = vec![0_u8; bytes].into_boxed_slice();
+        let block = Block::from_slice(slice).expect("bytes can be erased");
+        drop(shelf.offer(ElementClass::of::<u8>(bytes), block));
         Estate { shelf, state: now }
     }
 

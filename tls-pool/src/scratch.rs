@@ -9,14 +9,14 @@ use std::mem;
 use std::ops::{Deref, DerefMut};
 
 use bytemuck::Pod;
-use pool_core::{Bounded, Retention, State};
+use pool_core::{Bounded, Retention};
 
 use crate::TlsPool;
 
 /// A borrowed buffer of `T`. Dropping it returns it to the shelf of the thread that drops it.
 ///
 /// A guard whose pool lives long enough is `Scratch<'static, T>`: one from
-/// [`global`](crate::global), or from an owned door as [`TlsPool::zeroed_owned`].
+/// [`global`](crate::global), or one that holds a handle of its own: [`Scratch::into_owned`].
 ///
 /// # Examples
 ///
@@ -50,7 +50,7 @@ use crate::TlsPool;
 ///
 /// ```compile_fail,E0599
 /// let pool = tls_pool::TlsPool::default();
-/// let scratch = pool.zeroed_owned::<f32>(&[3]).unwrap();
+/// let scratch = pool.zeroed::<f32>(&[3]).unwrap().into_owned();
 /// let _second: tls_pool::Scratch<'static, f32> = scratch.clone(); // error: no such method
 /// ```
 ///
@@ -65,10 +65,8 @@ use crate::TlsPool;
 /// });
 /// ```
 pub struct Scratch<'p, T: Pod, P: Retention + 'static = Bounded> {
-    data: Vec<T>,
-    /// Where it goes back to, and the state of the pool's switch when it was lent; unless it did
-    /// not ride the pool.
-    lent: Option<(Lender<'p, P>, State)>,
+    data: Box<[T]>,
+    lender: Lender<'p, P>,
 }
 
 /// Where a buffer goes when its guard drops.
@@ -77,31 +75,48 @@ pub(crate) enum Lender<'p, P: Retention + 'static> {
     Borrowed(&'p TlsPool<P>),
     /// A pool that the guard keeps alive.
     Owned(TlsPool<P>),
+    /// The allocator: it does not ride a pool.
+    Nobody,
 }
 
-impl<P: Retention> Deref for Lender<'_, P> {
-    type Target = TlsPool<P>;
-
+impl<P: Retention> Lender<'_, P> {
     #[inline]
-    fn deref(&self) -> &TlsPool<P> {
+    fn pool(&self) -> Option<&TlsPool<P>> {
         match self {
-            Self::Borrowed(pool) => pool,
-            Self::Owned(pool) => pool,
+            Self::Borrowed(pool) => Some(pool),
+            Self::Owned(pool) => Some(pool),
+            Self::Nobody => None,
         }
     }
 }
 
 impl<'p, T: Pod, P: Retention> Scratch<'p, T, P> {
-    /// Makes a guard around a buffer that `lender` lent in the state `lent`.
+    /// Makes a guard around a buffer that `lender` lent.
     #[inline]
-    pub(crate) fn new(data: Vec<T>, lender: Lender<'p, P>, lent: State) -> Self {
-        let lent = Some((lender, lent));
-        Self { data, lent }
+    pub(crate) fn new(data: Box<[T]>, lender: Lender<'p, P>) -> Self {
+        Self { data, lender }
     }
 
-    /// Makes a guard around a buffer that does not ride the pool.
-    pub(crate) fn unpooled(data: Vec<T>) -> Self {
-        Self { data, lent: None }
+    /// Lets the guard outlive the handle that it was borrowed from: it holds one of its own.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = tls_pool::TlsPool::default();
+    /// let scratch = pool.zeroed::<f32>(&[3])?.into_owned();
+    /// let watch = pool.clone();
+    /// std::thread::spawn(move || drop(scratch)).join().unwrap();
+    /// assert_eq!(watch.stats().kept, 1);
+    /// # Ok::<(), tls_pool::ShapeError>(())
+    /// ```
+    #[must_use = "dropping the guard returns the buffer"]
+    pub fn into_owned(mut self) -> Scratch<'static, T, P> {
+        let lender = match mem::replace(&mut self.lender, Lender::Nobody) {
+            Lender::Borrowed(pool) => Lender::Owned(pool.clone()),
+            Lender::Owned(pool) => Lender::Owned(pool),
+            Lender::Nobody => Lender::Nobody,
+        };
+        Scratch::new(mem::take(&mut self.data), lender)
     }
 
     /// Takes the buffer out of the pool's care for good, at no copy.
@@ -117,18 +132,19 @@ impl<'p, T: Pod, P: Retention> Scratch<'p, T, P> {
     /// ```
     #[must_use = "dropping the buffer frees it, where dropping the guard would recycle it"]
     pub fn detach(mut self) -> Vec<T> {
-        if let Some((pool, _)) = self.lent.take() {
+        let lender = mem::replace(&mut self.lender, Lender::Nobody);
+        if let Some(pool) = lender.pool() {
             pool.let_go();
         }
-        mem::take(&mut self.data)
+        mem::take(&mut self.data).into_vec()
     }
 }
 
 impl<T: Pod, P: Retention> Drop for Scratch<'_, T, P> {
     #[inline]
     fn drop(&mut self) {
-        if let Some((pool, lent)) = &self.lent {
-            pool.take_back(&mut self.data, *lent);
+        if let Some(pool) = self.lender.pool() {
+            pool.take_back(mem::take(&mut self.data));
         }
     }
 }

@@ -1,26 +1,35 @@
 //! One thread's shelf of one pool.
 //!
-//! A [`Lodger`] is a shelf with what ties it to its thread and its pool. The thread's table does
-//! not know policies, so it holds it as a [`Tenant`].
+//! A [`Lodger`] is a shelf with what ties it to its thread and its pool. It stands in the thread's
+//! [table](pool_core::tenancy).
 //!
 //! - No thread serves a hit from before the pool was cleared or switched: each call brings the
 //!   state of the switch, and a shelf that remembers another one is emptied first.
-//! - A buffer that was out meanwhile is freed: its guard brings the state in which it was lent.
 //! - A shelf does not keep its pool alive: it holds a [`Weak`].
 
-use std::any::TypeId;
+use std::cell::RefCell;
 use std::sync::{Arc, Weak};
 
-use pool_core::{Counters, Exact, Found, Refusal, Retention, State, Stats, Words};
+use pool_core::tenancy::{self, Place, Table, Tenant};
+use pool_core::{
+    Block, Bounded, Counters, Discarded, ElementClass, Exact, Found, Refusal, Retention, State,
+    Stats,
+};
 
-use crate::pool::{Contents, Shared};
-use crate::table::Tenant;
-
-/// Element type and number of elements.
-pub(crate) type Class = (TypeId, usize);
+use crate::pool::Shared;
 
 /// One thread's buffers of one pool.
-pub(crate) type Shelf<P> = pool_core::Shelf<Class, Words, P, Exact<Class>>;
+pub(crate) type Shelf<P> = pool_core::Shelf<ElementClass, Block, P, Exact<ElementClass>>;
+
+#[cfg(not(loom))]
+thread_local! {
+    static TABLE: RefCell<Table<Lodger<Bounded>>> = const { RefCell::new(Table::new()) };
+}
+
+#[cfg(loom)]
+loom::thread_local! {
+    static TABLE: RefCell<Table<Lodger<Bounded>>> = RefCell::new(Table::new());
+}
 
 /// A shelf, and the state of the switch when its thread last looked.
 pub(crate) struct Estate<P> {
@@ -36,10 +45,29 @@ pub(crate) struct Lodger<P: Retention + 'static> {
     pool: Weak<Shared<P>>,
 }
 
+/// Calls `work` with this thread's shelf of `pool`; `None` if it can have none, as when it is
+/// ending.
+#[inline]
+pub(crate) fn with<P: Retention + 'static, R>(
+    pool: &Arc<Shared<P>>,
+    place: &Place,
+    work: impl FnOnce(&mut Lodger<P>) -> R,
+) -> Option<R> {
+    tenancy::with(&TABLE, place, || Lodger::arrive(pool), work)
+}
+
+/// Calls `work` with this thread's shelf at `place`, if it has one.
+pub(crate) fn with_settled<P: Retention + 'static, R>(
+    place: &Place,
+    work: impl FnOnce(&mut Lodger<P>) -> R,
+) -> Option<R> {
+    tenancy::with_settled(&TABLE, place, work)
+}
+
 impl<P: Retention> Lodger<P> {
     /// Moves into the current thread: with the shelf that an ended thread left, or a new one.
     #[cold]
-    pub(crate) fn arrive(pool: &Arc<Shared<P>>) -> Self {
+    fn arrive(pool: &Arc<Shared<P>>) -> Self {
         let estate = pool.arrive();
         Self {
             before: estate.shelf.counters().snapshot(),
@@ -48,54 +76,30 @@ impl<P: Retention> Lodger<P> {
         }
     }
 
-    /// Looks for a buffer whose borrower is promised such `contents`, and hands it to `take`.
-    #[expect(
-        clippy::inline_always,
-        reason = "out of line, the buffer goes through memory"
-    )]
-    #[inline(always)]
-    pub(crate) fn take(
+    /// Looks for a buffer of `class`, and hands it to `take`.
+    #[inline]
+    pub(crate) fn take<R>(
         &mut self,
         now: State,
-        class: Class,
-        bytes: usize,
-        contents: Contents,
-        take: impl FnOnce(Words),
-    ) -> Found<()> {
+        class: ElementClass,
+        take: impl FnOnce(Block) -> R,
+    ) -> Found<R> {
         self.renew(now);
-        let shelf = &mut self.estate.shelf;
         if !now.is_on() {
-            shelf.counters().bypass();
+            self.counters().bypass();
             return Found::Bypass;
         }
-        let found = shelf.request_with(class, bytes, take);
-        if contents == Contents::Zeroed && !matches!(found, Found::Bypass) {
-            shelf.counters().zeroed(bytes);
-        }
-        found
+        self.estate.shelf.request_with(class, take)
     }
 
-    /// Takes back a buffer of `bytes` of capacity that was lent in the state `lent`. It is moved
-    /// only if it is kept.
-    #[expect(
-        clippy::inline_always,
-        reason = "out of line, the buffer goes through memory"
-    )]
-    #[inline(always)]
-    pub(crate) fn give(
-        &mut self,
-        lent: State,
-        now: State,
-        class: Class,
-        bytes: usize,
-        words: impl FnOnce() -> Words,
-    ) {
+    /// Takes back a buffer, which is made only if it is kept.
+    #[inline]
+    pub(crate) fn give(&mut self, now: State, class: ElementClass, block: impl FnOnce() -> Block) {
         self.renew(now);
-        if lent == now {
-            // What is refused is the caller's, who frees it.
-            let _kept = self.estate.shelf.offer_with(class, bytes, words, drop);
+        if now.is_on() {
+            self.estate.shelf.offer_with(class, block, drop);
         } else {
-            self.counters().refuse_unseen(Refusal::SwitchedOff);
+            self.counters().refuse(Refusal::SwitchedOff);
         }
     }
 
@@ -108,12 +112,19 @@ impl<P: Retention> Lodger<P> {
     }
 
     #[cold]
+    #[inline(never)]
     fn begin_anew(&mut self, now: State) {
         self.estate.state = now;
         drop(self.estate.shelf.clear());
     }
 
+    /// Ends a round of this thread's policy.
+    pub(crate) fn end_round(&mut self) -> Discarded<Block> {
+        self.estate.shelf.end_round()
+    }
+
     /// The shelf's counters; this thread is their one writer.
+    #[inline]
     pub(crate) fn counters(&self) -> &Counters {
         self.estate.shelf.counters()
     }

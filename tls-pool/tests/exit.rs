@@ -68,7 +68,7 @@ fn end_a_thread(case: &str) {
         }
         drop(pool.zeroed::<f32>(&[7]).unwrap());
         match what.as_str() {
-            "guard" => store(pool.zeroed_owned(&[100]).unwrap()),
+            "guard" => store(pool.zeroed(&[100]).unwrap().into_owned()),
             "global" => store(global().zeroed(&[100]).unwrap()),
             _ => store_late(&pool),
         }

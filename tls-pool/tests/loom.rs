@@ -70,15 +70,15 @@ fn a_pool_that_is_switched_off_holds_nothing_however_a_thread_ends() {
 }
 
 #[test]
-fn a_buffer_that_crosses_a_clear_is_freed_whichever_thread_drops_it() {
+fn a_buffer_that_comes_back_while_the_pool_is_switched_off_is_freed() {
     let mut model = loom::model::Builder::new();
     // All interleavings take three quarters of a minute; those with two preemptions no time.
     model.preemption_bound = Some(2);
     model.check(|| {
         let pool = pool();
-        let scratch = pool.zeroed_owned::<u8>(&[2]).unwrap();
+        let scratch = pool.zeroed::<u8>(&[2]).unwrap().into_owned();
         let thread = thread::spawn(move || drop(scratch));
-        pool.clear();
+        pool.set_enabled(false);
         thread.join().unwrap();
         let stats = settled(&pool, |stats| stats.held_buffers == 0);
         assert_eq!(stats.returns, 1);

@@ -88,7 +88,6 @@ struct Live {
     class: (bool, usize),
     address: usize,
     rides: bool,
-    epoch: u64,
 }
 
 /// What the pool should hold and have counted.
@@ -96,7 +95,6 @@ struct Live {
 struct Model {
     kept: Vec<((bool, usize), usize)>,
     off: bool,
-    epoch: u64,
     counts: Stats,
 }
 
@@ -135,7 +133,7 @@ impl Model {
             .filter(|(class, _)| *class == live.class)
             .count();
         let held: usize = self.kept.iter().map(|&(class, _)| bytes_of(class)).sum();
-        let refusal = if live.epoch != self.epoch {
+        let refusal = if self.off {
             Some(Refusal::SwitchedOff)
         } else if same >= LIMITS.class_buffers {
             Some(Refusal::ClassFull)
@@ -156,7 +154,6 @@ impl Model {
     }
 
     fn clear(&mut self) {
-        self.epoch += 1;
         self.counts.cleared += self.kept.len() as u64;
         self.kept.clear();
     }
@@ -191,13 +188,13 @@ fn take<'p>(pool: &'p TlsPool, step: &Step) -> Buffer<'p> {
     let shape = [len];
     match (wide, zeroed, owned) {
         (false, true, false) => Buffer::Narrow(pool.zeroed(&shape).unwrap()),
-        (false, true, true) => Buffer::Narrow(pool.zeroed_owned(&shape).unwrap()),
+        (false, true, true) => Buffer::Narrow(pool.zeroed(&shape).unwrap().into_owned()),
         (false, false, false) => Buffer::Narrow(pool.unspecified(&shape).unwrap()),
-        (false, false, true) => Buffer::Narrow(pool.unspecified_owned(&shape).unwrap()),
+        (false, false, true) => Buffer::Narrow(pool.unspecified(&shape).unwrap().into_owned()),
         (true, true, false) => Buffer::Wide(pool.zeroed(&shape).unwrap()),
-        (true, true, true) => Buffer::Wide(pool.zeroed_owned(&shape).unwrap()),
+        (true, true, true) => Buffer::Wide(pool.zeroed(&shape).unwrap().into_owned()),
         (true, false, false) => Buffer::Wide(pool.unspecified(&shape).unwrap()),
-        (true, false, true) => Buffer::Wide(pool.unspecified_owned(&shape).unwrap()),
+        (true, false, true) => Buffer::Wide(pool.unspecified(&shape).unwrap().into_owned()),
     }
 }
 
@@ -225,12 +222,10 @@ fn run(steps: Vec<Step>) {
                 if let Some(expected) = expected {
                     assert_eq!(address, expected, "not the buffer that came back last");
                 }
-                let epoch = model.epoch;
                 let live = Live {
                     class,
                     address,
                     rides,
-                    epoch,
                 };
                 out.push((live, buffer));
             }

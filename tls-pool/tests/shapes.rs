@@ -16,8 +16,8 @@ fn a_shape_whose_product_overflows_is_an_error_that_names_it() {
         for error in [
             pool.zeroed::<f64>(shape).unwrap_err(),
             pool.unspecified::<f64>(shape).unwrap_err(),
-            pool.zeroed_owned::<f64>(shape).unwrap_err(),
-            pool.unspecified_owned::<f64>(shape).unwrap_err(),
+            pool.zeroed::<f64>(shape).unwrap_err(),
+            pool.unspecified::<f64>(shape).unwrap_err(),
         ] {
             assert!(error.to_string().contains(&format!("{shape:?}")), "{error}");
         }

@@ -66,13 +66,13 @@ fn threads_that_come_and_go_by_the_thousand_do_not_grow_what_is_held() {
 #[test]
 fn a_buffer_dropped_on_another_thread_stays_there() {
     let pool = TlsPool::default();
-    let mut scratch = pool.zeroed_owned::<u32>(&[10]).unwrap();
+    let mut scratch = pool.zeroed::<u32>(&[10]).unwrap().into_owned();
     scratch.fill(7);
     let consumer = pool.clone();
     let (dropped, again) = thread::spawn(move || {
         drop(scratch);
         let dropped = consumer.thread_stats();
-        (dropped, consumer.zeroed_owned::<u32>(&[10]).unwrap())
+        (dropped, consumer.zeroed::<u32>(&[10]).unwrap().into_owned())
     })
     .join()
     .unwrap();
@@ -124,7 +124,8 @@ fn a_clear_reaches_the_buffers_of_another_thread_before_its_next_borrow() {
     });
     let stats = pool.stats();
     assert_eq!((stats.hits, stats.cleared), (0, 2), "{stats}");
-    assert_eq!(stats.refused_for(Refusal::SwitchedOff), 1);
+    // What was out meanwhile came back as usual.
+    assert_eq!((stats.held_bytes, stats.refusals()), (300, 0));
     check_identities(stats, 0);
 }
 
@@ -240,8 +241,8 @@ fn another_thread_frees_a_dropped_pools_shelf_when_it_next_touches_any_pool() {
 #[test]
 fn a_pool_may_be_dropped_while_owned_guards_live() {
     let pool = TlsPool::default();
-    let mut scratch = pool.zeroed_owned::<f64>(&[10]).unwrap();
-    let other = pool.unspecified_owned::<f64>(&[10]).unwrap();
+    let mut scratch = pool.zeroed::<f64>(&[10]).unwrap().into_owned();
+    let other = pool.unspecified::<f64>(&[10]).unwrap().into_owned();
     drop(pool);
     scratch.fill(1.0);
     drop(scratch);

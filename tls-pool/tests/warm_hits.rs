@@ -19,8 +19,11 @@ fn a_warm_hit_allocates_nothing_through_any_door() {
     let doors = [
         warm(|| drop(pool.zeroed::<f64>(&shape).unwrap())),
         warm(|| drop(pool.unspecified::<f32>(&shape).unwrap())),
-        warm(|| drop(pool.zeroed_owned::<u8>(&shape).unwrap())),
-        warm(|| drop(pool.unspecified_owned::<Complex<f64>>(&shape).unwrap())),
+        warm(|| drop(pool.zeroed::<u8>(&shape).unwrap().into_owned())),
+        warm(|| drop(pool.unspecified::<Complex<f64>>(&shape).unwrap())),
+        warm(|| drop(pool.copied(&[1_u16; 40]))),
+        warm(|| drop(pool.filled(&shape, 1.0_f32).unwrap())),
+        warm(|| drop(pool.filled_with(&shape, |index| index).unwrap())),
         warm(|| drop(tls_pool::global().zeroed::<f64>(&shape).unwrap())),
         warm(|| {
             let both = [0, 1].map(|_| pool.zeroed::<i16>(&shape).unwrap());
@@ -32,8 +35,8 @@ fn a_warm_hit_allocates_nothing_through_any_door() {
             }
         }),
     ];
-    assert_eq!(doors, [0; 7]);
-    assert_eq!(pool.stats().hits, pool.stats().acquires() - 6 - 16);
+    assert_eq!(doors, [0; 10]);
+    assert_eq!(pool.stats().hits, pool.stats().acquires() - 8 - 16);
 }
 
 #[test]

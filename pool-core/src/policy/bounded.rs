@@ -109,22 +109,27 @@ impl Bounded {
     /// The answer to an offer that some bound stands against.
     #[cold]
     #[inline(never)]
-    fn objection(&self, offer: Offer, held: Held) -> Verdict {
+    fn objection(
+        &self,
+        bytes: usize,
+        class_buffers: usize,
+        class_bytes: usize,
+        held_buffers: usize,
+        held_bytes: usize,
+    ) -> Verdict {
         // First the bounds that no eviction can help with.
-        if offer.bytes > self.buffer_bytes || offer.bytes > self.pool_bytes {
+        if bytes > self.buffer_bytes || bytes > self.pool_bytes {
             return Verdict::Refuse(Refusal::BufferTooLarge);
         }
         if self.pool_buffers == 0 || self.classes == 0 {
             return Verdict::Refuse(Refusal::PoolFull);
         }
-        if offer.class_buffers >= self.class_buffers
-            || offer.bytes > self.class_bytes.saturating_sub(offer.class_bytes)
+        if class_buffers >= self.class_buffers
+            || bytes > self.class_bytes.saturating_sub(class_bytes)
         {
             return Verdict::Refuse(Refusal::ClassFull);
         }
-        if held.buffers >= self.pool_buffers
-            || offer.bytes > self.pool_bytes.saturating_sub(held.bytes)
-        {
+        if held_buffers >= self.pool_buffers || bytes > self.pool_bytes.saturating_sub(held_bytes) {
             return self.full(Refusal::PoolFull);
         }
         self.full(Refusal::TooManyClasses)
@@ -142,16 +147,24 @@ impl Bounded {
 impl Retention for Bounded {
     #[inline]
     fn rule(&mut self, offer: Offer, held: Held) -> Verdict {
-        let keeps = held.buffers < self.pool_buffers
-            && offer.bytes <= self.buffer_bytes
-            && offer.bytes <= self.pool_bytes.saturating_sub(held.bytes)
+        let free = self.pool_bytes.saturating_sub(held.bytes);
+        let class_free = self.class_bytes.saturating_sub(offer.class_bytes);
+        let most = self.buffer_bytes.min(free).min(class_free);
+        let keeps = offer.bytes <= most
+            && held.buffers < self.pool_buffers
             && offer.class_buffers < self.class_buffers
-            && offer.bytes <= self.class_bytes.saturating_sub(offer.class_bytes)
-            && (held.classes < self.classes || (offer.class_buffers > 0 && self.classes > 0));
+            && held.classes + usize::from(offer.class_buffers == 0) <= self.classes;
         if keeps {
             return Verdict::Keep;
         }
-        self.objection(offer, held)
+        // As numbers: as two structs, they would be written to memory before each answer.
+        self.objection(
+            offer.bytes,
+            offer.class_buffers,
+            offer.class_bytes,
+            held.buffers,
+            held.bytes,
+        )
     }
 
     #[inline]

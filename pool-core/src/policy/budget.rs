@@ -191,7 +191,7 @@ mod tests {
                         drop(shelf.offer(size, vec![0; size]));
                         assert!(budget.used() <= 1000);
                         if shelf.held().buffers > 3 {
-                            while let Found::Hit(buffer) = shelf.request(size, size) {
+                            while let Found::Hit(buffer) = shelf.request(size) {
                                 drop(buffer);
                             }
                         }

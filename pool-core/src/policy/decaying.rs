@@ -84,7 +84,7 @@ mod tests {
         let mut held = Vec::new();
         for _ in 0..10 {
             let two: Vec<_> = (0..2)
-                .filter_map(|_| match shelf.request(8, 8) {
+                .filter_map(|_| match shelf.request(8) {
                     Found::Hit(buffer) => Some(buffer),
                     _ => None,
                 })

@@ -1,19 +1,20 @@
-//! One class of a shelf: its stack, its accounts, and what its policy watches.
+//! One class of a shelf: its stack, and what its policy watches.
 //!
-//! - What is held changes with the stack: [`Slot::push`] and [`Slot::pop`] adjust the shelf's
-//!   [`Held`] and the class's own sum in the same step.
+//! - What is held changes with the stack: [`Slot::push`] and [`Slot::pop`] account for the buffer
+//!   in the same step.
 
 use std::iter;
 
-use crate::policy::Held;
+use super::Buffer;
+use crate::class::Class;
+use crate::policy::{Held, Offer};
+use crate::stats::Counters;
 
 /// Buffers of one class, and when it was last used.
 pub(super) struct Slot<K, B> {
-    pub(super) key: K,
-    /// Each buffer with its capacity in bytes.
-    pub(super) stack: Vec<(B, usize)>,
-    pub(super) bytes: usize,
-    /// The shelf's clock at the last request or return.
+    pub(super) class: K,
+    pub(super) stack: Vec<B>,
+    /// The shelf's clock when this class became the one in use.
     pub(super) used: u64,
     /// Fewest buffers on the stack since the policy's watch of this class began.
     pub(super) least: usize,
@@ -21,29 +22,57 @@ pub(super) struct Slot<K, B> {
     pub(super) rounds: u32,
 }
 
-impl<K, B> Slot<K, B> {
-    /// Puts a buffer on the stack.
-    #[inline]
-    pub(super) fn push(&mut self, buffer: impl FnOnce() -> B, bytes: usize, held: &mut Held) {
-        held.classes += usize::from(self.stack.is_empty());
-        held.buffers += 1;
-        held.bytes += bytes;
-        self.bytes += bytes;
-        // The buffer is made once there is room for it: it never has to be dropped on the way, so
-        // it needs no place in memory until it has this one.
-        self.stack.extend(iter::once_with(|| (buffer(), bytes)));
+impl<K: Class, B: Buffer> Slot<K, B> {
+    /// A class that holds nothing yet.
+    pub(super) fn new(class: K) -> Self {
+        Self {
+            class,
+            stack: Vec::new(),
+            used: 0,
+            least: 0,
+            rounds: 0,
+        }
     }
 
-    /// Takes the buffer that came back last, with its capacity in bytes.
+    /// Whether it holds a buffer.
     #[inline]
-    pub(super) fn pop(&mut self, held: &mut Held) -> Option<(B, usize)> {
-        let (buffer, bytes) = self.stack.pop()?;
+    pub(super) fn is_stocked(&self) -> bool {
+        !self.stack.is_empty()
+    }
+
+    /// One more buffer of this class, as a policy sees it.
+    #[inline]
+    pub(super) fn offer(&self) -> Offer {
+        let bytes = self.class.bytes();
+        Offer {
+            bytes,
+            class_buffers: self.stack.len(),
+            class_bytes: self.stack.len().saturating_mul(bytes),
+        }
+    }
+
+    /// Puts a buffer on the stack, and accounts for it beside what is `held`.
+    #[inline]
+    pub(super) fn push(&mut self, buffer: impl FnOnce() -> B, held: Held, counters: &Counters) {
+        counters.enter(held, self.class.bytes(), self.stack.is_empty());
+        // The buffer is made once there is room for it: it never has to be dropped on the way, so
+        // it needs no place in memory until it has this one.
+        self.stack.extend(iter::once_with(buffer));
+        debug_assert!(
+            self.stack
+                .last()
+                .is_some_and(|last| last.bytes() == self.class.bytes()),
+            "a class has one capacity"
+        );
+    }
+
+    /// Takes the buffer that came back last, and accounts for it.
+    #[inline]
+    pub(super) fn pop(&mut self, counters: &Counters) -> Option<B> {
+        let buffer = self.stack.pop()?;
         let left = self.stack.len();
         self.least = self.least.min(left);
-        self.bytes -= bytes;
-        held.classes -= usize::from(left == 0);
-        held.buffers -= 1;
-        held.bytes -= bytes;
-        Some((buffer, bytes))
+        counters.leave(self.class.bytes(), left == 0);
+        Some(buffer)
     }
 }

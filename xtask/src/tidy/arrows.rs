@@ -16,7 +16,6 @@ const ARROWS: &[(&str, &str, DependencyKind)] = {
         ("tensor-grad", "tls-pool", Normal),
         ("tensor-grad", "grad-pool", Normal),
         ("spmd-hub", "frame-pool", Normal),
-        ("spmd-hub", "pool-core", Normal),
         // The policy trait's documentation shows one policy in all three pools.
         ("pool-core", "tls-pool", Dev),
         ("pool-core", "grad-pool", Dev),

@@ -1,6 +1,6 @@
 //! A `Vec` of any plain-old-data element with its element type erased, at no copy.
 //!
-//! A pool that serves several element types keeps one kind of buffer. [`Words`] is a `Vec` of
+//! A message body is kept without its type until its receiver names one. [`Words`] is a `Vec` of
 //! unsigned integers as wide as the element's alignment; bytemuck casts the same allocation there
 //! and back and checks that size and alignment allow it, so nothing here is unsafe.
 //!
@@ -9,13 +9,11 @@
 //! - What comes out has the layout that was asked for, or does not come out: [`Words::into_vec`]
 //!   gives the words back when they do not divide into such elements.
 //! - Elements aligned to more than 16 bytes have no integer to stand for them; [`Words::from_vec`]
-//!   gives such a `Vec` back, and its pool treats it as an ordinary allocation.
+//!   gives such a `Vec` back, and its elements are copied as bytes.
 
 use std::fmt;
 
 use bytemuck::{Pod, allocation::try_cast_vec};
-
-use crate::Buffer;
 
 /// Runs one expression on the `Vec` inside, whichever kind of word it holds.
 macro_rules! each {
@@ -31,7 +29,7 @@ macro_rules! each {
 }
 
 /// A buffer whose element type was erased.
-pub struct Words(Repr);
+pub(crate) struct Words(Repr);
 
 /// One kind of word for each alignment.
 enum Repr {
@@ -45,7 +43,7 @@ enum Repr {
 impl Words {
     /// Whether elements of type `T` can be erased: they have a size, and one of the alignments.
     #[must_use]
-    pub const fn can_hold<T: Pod>() -> bool {
+    const fn can_hold<T: Pod>() -> bool {
         size_of::<T>() > 0 && align_of::<T>() <= 16
     }
 
@@ -54,17 +52,8 @@ impl Words {
     /// # Errors
     ///
     /// Gives `vec` back when its elements [can not be erased](Self::can_hold).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use pool_core::Words;
-    ///
-    /// let words = Words::from_vec(vec![1.0_f64, 2.0]).unwrap();
-    /// assert_eq!(words.into_vec::<f64>().unwrap(), [1.0, 2.0]);
-    /// ```
     #[inline]
-    pub fn from_vec<T: Pod>(vec: Vec<T>) -> Result<Self, Vec<T>> {
+    pub(crate) fn from_vec<T: Pod>(vec: Vec<T>) -> Result<Self, Vec<T>> {
         if !Self::can_hold::<T>() {
             return Err(vec);
         }
@@ -86,7 +75,7 @@ impl Words {
     ///
     /// If memory can not be had.
     #[must_use]
-    pub fn zeroed(align: usize, bytes: usize) -> Option<Self> {
+    pub(crate) fn zeroed(align: usize, bytes: usize) -> Option<Self> {
         if align == 0 || !bytes.is_multiple_of(align) {
             return None;
         }
@@ -107,7 +96,7 @@ impl Words {
     /// # Panics
     ///
     /// If memory can not be had.
-    pub fn grow(&mut self, bytes: usize) {
+    pub(crate) fn grow(&mut self, bytes: usize) {
         fn resize<W: Pod>(vec: &mut Vec<W>, bytes: usize) {
             let words = bytes.div_ceil(size_of::<W>());
             if words > vec.len() {
@@ -120,13 +109,13 @@ impl Words {
 
     /// The bytes of the elements, as many as the `Vec` was long.
     #[must_use]
-    pub fn as_bytes(&self) -> &[u8] {
+    pub(crate) fn as_bytes(&self) -> &[u8] {
         each!(&self.0, vec => bytemuck::cast_slice(vec))
     }
 
     /// The bytes of the elements, for writing.
     #[must_use]
-    pub fn as_bytes_mut(&mut self) -> &mut [u8] {
+    pub(crate) fn as_bytes_mut(&mut self) -> &mut [u8] {
         each!(&mut self.0, vec => bytemuck::cast_slice_mut(vec))
     }
 
@@ -137,7 +126,7 @@ impl Words {
     /// Gives the words back when their alignment is not that of `T`, or when length or capacity
     /// are no whole number of `T`.
     #[inline]
-    pub fn into_vec<T: Pod>(self) -> Result<Vec<T>, Self> {
+    pub(crate) fn into_vec<T: Pod>(self) -> Result<Vec<T>, Self> {
         // One arm is left for each `T`, as its alignment is known when this is compiled.
         match (align_of::<T>(), self.0) {
             (1, Repr::Align1(vec)) => cast(vec, Repr::Align1),
@@ -156,17 +145,10 @@ fn cast<W: Pod, T: Pod>(words: Vec<W>, wrap: impl FnOnce(Vec<W>) -> Repr) -> Res
     try_cast_vec(words).map_err(|(_, words)| Words(wrap(words)))
 }
 
-impl Buffer for Words {
-    #[inline]
-    fn bytes(&self) -> usize {
-        each!(&self.0, vec => vec.bytes())
-    }
-}
-
 impl fmt::Debug for Words {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Words")
-            .field("bytes", &self.bytes())
+            .field("bytes", &self.as_bytes().len())
             .finish_non_exhaustive()
     }
 }
@@ -179,7 +161,7 @@ mod tests {
     fn round_trip<T: Pod + PartialEq + fmt::Debug>(vec: Vec<T>) {
         let (pointer, capacity, copy) = (vec.as_ptr(), vec.capacity(), vec.clone());
         let words = Words::from_vec(vec).unwrap();
-        assert_eq!(words.bytes(), capacity * size_of::<T>());
+        assert_eq!(words.as_bytes().len(), size_of_val(&*copy));
         let back = words.into_vec::<T>().unwrap();
         assert_eq!((back.as_ptr(), back.capacity()), (pointer, capacity));
         assert_eq!(back, copy);
