@@ -77,7 +77,7 @@ impl<A: Retention, B: Retention> Retention for Both<A, B> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::{Budget, Refusal, WhenFull};
+    use crate::{Budget, Decaying, Refusal, WhenFull};
 
     const REFUSED: Verdict = Verdict::Refuse(Refusal::PoolFull);
 
@@ -102,14 +102,12 @@ mod tests {
         };
 
         for (other, answer) in [(one, REFUSED), (evicting, Verdict::MakeRoom)] {
-            assert_eq!(
-                Both(budget.share(), other).rule(Offer::of(60), held(1)),
-                answer
-            );
-            assert_eq!(
-                Both(other, budget.share()).rule(Offer::of(60), held(1)),
-                answer
-            );
+            // The shares stay alive: what is free again was given back by the combinator.
+            let mut first = Both(budget.share(), other);
+            assert_eq!(first.rule(Offer::of(60), held(1)), answer);
+            assert_eq!(budget.used(), 0);
+            let mut second = Both(other, budget.share());
+            assert_eq!(second.rule(Offer::of(60), held(1)), answer);
             assert_eq!(budget.used(), 0);
         }
         let mut agreed = Both(budget.share(), one);
@@ -117,5 +115,32 @@ mod tests {
         assert_eq!(budget.used(), 60);
         agreed.on_leave(60);
         assert_eq!(budget.used(), 0);
+    }
+
+    #[test]
+    fn both_have_to_admit_and_the_one_that_gives_up_more_decides() {
+        let ceiling = |buffer_bytes| Bounded {
+            buffer_bytes,
+            ..Bounded::UNLIMITED
+        };
+        let both = Both(ceiling(8), ceiling(4));
+        assert!(both.admit(4) && !both.admit(5));
+        let both = Both(ceiling(4), ceiling(8));
+        assert!(both.admit(4) && !both.admit(5));
+
+        let decaying = |share| Decaying {
+            quiet_rounds: 1,
+            share,
+            inner: Bounded::UNLIMITED,
+        };
+        let class = Use {
+            buffers: 8,
+            bytes: 64,
+            idle: 6,
+            rounds: 1,
+        };
+        assert_eq!(Both(decaying(2), decaying(3)).trim(class), Some(3));
+        assert_eq!(Both(decaying(3), decaying(2)).trim(class), Some(3));
+        assert_eq!(Both(Bounded::UNLIMITED, decaying(2)).trim(class), Some(3));
     }
 }

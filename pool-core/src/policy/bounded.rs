@@ -260,6 +260,77 @@ mod tests {
     }
 
     #[test]
+    fn a_refusal_names_the_bound_that_is_broken_and_none_that_is_met_exactly() {
+        let exact = Bounded {
+            buffer_bytes: 8,
+            class_buffers: 3,
+            class_bytes: 24,
+            pool_buffers: 6,
+            pool_bytes: 48,
+            classes: 2,
+            when_full: WhenFull::Refuse,
+        };
+        let reason = |mut limits: Bounded, offer, held| match limits.rule(offer, held) {
+            Verdict::Refuse(reason) => reason,
+            verdict => panic!("{verdict:?}"),
+        };
+        let full = Refusal::PoolFull;
+        // Every other bound is met to the last unit.
+        assert_eq!(
+            reason(exact, offer(8, 3, 16), held(5, 40, 2)),
+            Refusal::ClassFull
+        );
+        assert_eq!(
+            reason(exact, offer(8, 2, 17), held(5, 40, 2)),
+            Refusal::ClassFull
+        );
+        assert_eq!(reason(exact, offer(8, 2, 16), held(6, 40, 2)), full);
+        assert_eq!(reason(exact, offer(8, 2, 16), held(5, 41, 2)), full);
+        assert_eq!(
+            reason(exact, offer(8, 0, 0), held(5, 40, 2)),
+            Refusal::TooManyClasses
+        );
+        let whole_pool = Bounded {
+            pool_bytes: 8,
+            ..exact
+        };
+        assert_eq!(reason(whole_pool, offer(8, 1, 1), held(1, 1, 1)), full);
+        // A pool of nothing is full, whatever it would do about it.
+        for nothing in [
+            Bounded {
+                pool_buffers: 0,
+                ..exact
+            },
+            Bounded {
+                classes: 0,
+                ..exact
+            },
+        ] {
+            let evicting = Bounded {
+                when_full: WhenFull::Evict,
+                ..nothing
+            };
+            assert_eq!(reason(evicting, offer(8, 0, 0), held(0, 0, 0)), full);
+            assert_eq!(reason(evicting, offer(8, 1, 8), held(1, 8, 1)), full);
+        }
+    }
+
+    #[test]
+    fn the_last_unit_of_every_bound_at_once_is_still_kept() {
+        let mut exact = Bounded {
+            buffer_bytes: 8,
+            class_buffers: 3,
+            class_bytes: 24,
+            pool_buffers: 6,
+            pool_bytes: 48,
+            classes: 2,
+            when_full: WhenFull::Refuse,
+        };
+        assert_eq!(exact.rule(offer(8, 2, 16), held(5, 40, 2)), KEEP);
+        assert_eq!(exact.rule(offer(8, 0, 0), held(5, 40, 1)), KEEP);
+    }
+
+    #[test]
     fn an_evicting_bound_never_empties_the_pool_for_a_buffer_that_can_not_fit() {
         let mut evicting = Bounded::lru(16);
         assert!(evicting.admit(16) && !evicting.admit(17));
