@@ -23,6 +23,10 @@ const ARROWS: &[(&str, &str, DependencyKind)] = {
         // The digits example trains on several ranks and reports statistics as data.
         ("spmd-hub", "tensor-grad", Dev),
         ("spmd-hub", "pool-core", Dev),
+        // What the benchmarks measure; xtask only starts them.
+        ("bench", "tls-pool", Normal),
+        ("bench", "grad-pool", Normal),
+        ("bench", "frame-pool", Normal),
         // The demo; and the README's examples, which are doctests of xtask.
         ("xtask", "pool-core", Normal),
         ("xtask", "spmd-hub", Normal),
