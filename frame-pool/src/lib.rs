@@ -53,7 +53,8 @@ pub use pool::FramePool;
 #[cfg(feature = "metrics")]
 pub use pool_core::metrics;
 pub use pool_core::{
-    BestFit, Bounded, Held, Offer, Refusal, Retention, Stats, Unpooled, Verdict, WhenFull,
+    Adaptive, BestFit, Both, Bounded, Budget, Capped, Decaying, Held, Offer, Refusal, Retention,
+    Share, Stats, Unbounded, Unpooled, Use, Verdict, WhenFull,
 };
 pub use read::READ_STEP;
 

@@ -58,8 +58,8 @@ pub use pool::{GradPool, global};
 #[cfg(feature = "metrics")]
 pub use pool_core::metrics;
 pub use pool_core::{
-    Both, Bounded, Budget, Capped, Decaying, Held, Offer, Refusal, Retention, Share, Stats,
-    Unbounded, Unpooled, Use, Verdict, WhenFull,
+    Adaptive, Both, Bounded, Budget, Capped, Decaying, Held, Offer, Refusal, Retention, Share,
+    Stats, Unbounded, Unpooled, Use, Verdict, WhenFull,
 };
 pub use scratch::{Scratch, ScratchPool, SweepScratch, emptied};
 

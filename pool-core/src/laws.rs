@@ -220,6 +220,7 @@ fn extremes(policy: &mut impl Retention) {
                 bytes: most,
                 idle: bytes.min(most),
                 rounds: u32::MAX,
+                needed: [bytes; Use::ROUNDS],
             });
         }
     }

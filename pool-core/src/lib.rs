@@ -62,8 +62,8 @@ pub use block::Block;
 pub use class::{Class, ElementClass};
 pub use fit::{BestFit, Exact, Fit};
 pub use policy::{
-    Both, Bounded, Budget, Capped, Decaying, Held, Offer, Refusal, Retention, Share, Unbounded,
-    Unpooled, Use, Verdict, WhenFull,
+    Adaptive, Both, Bounded, Budget, Capped, Decaying, Held, Offer, Refusal, Retention, Share,
+    Unbounded, Unpooled, Use, Verdict, WhenFull,
 };
 pub use shape::{ShapeError, elements};
 pub use shelf::{Buffer, Discarded, Found, Shelf};

@@ -8,6 +8,7 @@
 //! - A policy cannot loop: each [`Verdict::MakeRoom`] removes one buffer, and on an empty shelf it
 //!   is a refusal.
 
+mod adaptive;
 mod both;
 mod bounded;
 mod budget;
@@ -15,6 +16,7 @@ mod decaying;
 mod unbounded;
 mod unpooled;
 
+pub use adaptive::Adaptive;
 pub use both::{Both, Capped};
 pub use bounded::{Bounded, WhenFull};
 pub use budget::{Budget, Share};
@@ -58,7 +60,7 @@ pub struct Held {
     pub classes: usize,
 }
 
-/// How one class was used over the rounds since its policy last gave some of it up.
+/// How one class was used, as its policy is told at the end of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Use {
@@ -66,10 +68,19 @@ pub struct Use {
     pub buffers: usize,
     /// Bytes of capacity in those.
     pub bytes: usize,
-    /// How many of them were there at every moment: what nobody needed.
+    /// How many of them were there at every moment since the policy last gave some of the class up:
+    /// what nobody needed.
     pub idle: usize,
-    /// Rounds that this covers, the one that just ended included.
+    /// Rounds that `idle` covers, the one that just ended included.
     pub rounds: u32,
+    /// How many of the class each of the last rounds needed at once, the one that just ended first:
+    /// what the pool held at its end, less the fewest that it held in it.
+    pub needed: [usize; Use::ROUNDS],
+}
+
+impl Use {
+    /// Rounds whose needs are remembered.
+    pub const ROUNDS: usize = 8;
 }
 
 /// A policy's answer on one returned buffer.
@@ -317,6 +328,7 @@ mod tests {
             bytes: 70,
             idle: 5,
             rounds: 1,
+            needed: [7; Use::ROUNDS],
         };
         let held = Held {
             buffers: 7,
@@ -355,6 +367,7 @@ mod tests {
             inner,
         };
         assert_eq!(wrapped(patient), expected);
+        assert_eq!(wrapped(|inner| Adaptive { window: 1, inner }), expected);
     }
 
     #[test]

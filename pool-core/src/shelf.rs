@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use crate::class::Class;
 use crate::fit::Fit;
-use crate::policy::{Held, Refusal, Retention, Use, Verdict};
+use crate::policy::{Held, Refusal, Retention, Verdict};
 use crate::stats::Counters;
 use slot::Slot;
 
@@ -319,25 +319,22 @@ where
     /// classes and in what is given up.
     pub fn end_round(&mut self) -> Discarded<B> {
         let mut discarded = Discarded::default();
-        for slot in self.slots.iter_mut().filter(|slot| slot.is_stocked()) {
-            slot.rounds = slot.rounds.saturating_add(1);
-            let (buffers, bytes) = (slot.stack.len(), slot.class.bytes());
-            let watched = Use {
-                buffers,
-                bytes: buffers.saturating_mul(bytes),
-                idle: slot.least,
-                rounds: slot.rounds,
-            };
+        for slot in &mut self.slots {
+            let watched = slot.end_round();
+            if !slot.is_stocked() {
+                continue;
+            }
             let Some(surplus) = self.policy.trim(watched) else {
                 continue;
             };
+            let (buffers, bytes) = (watched.buffers, slot.class.bytes());
             for (left, buffer) in slot.stack.drain(..surplus.min(buffers)).enumerate() {
                 self.policy.on_leave(bytes);
                 self.counters.evict();
                 self.counters.leave(bytes, left + 1 == buffers);
                 discarded.push(buffer);
             }
-            (slot.least, slot.rounds) = (slot.stack.len(), 0);
+            slot.begin_watch();
         }
         discarded
     }

@@ -6,7 +6,7 @@
 
 use frame_pool::FramePool;
 use grad_pool::GradPool;
-use pool_core::{Both, Bounded, Budget, Retention, Stats, WhenFull};
+use pool_core::{Adaptive, Both, Bounded, Budget, Retention, Stats, WhenFull};
 use proptest::prelude::*;
 use tls_pool::TlsPool;
 
@@ -37,6 +37,8 @@ impl<P: Retention> Pool for GradPool<P> {
         let arena = self.arena();
         let borrow = |&bytes: &usize| arena.zeroed::<f64>(bytes / 8);
         drop(sizes.iter().map(borrow).collect::<Vec<_>>());
+        drop(arena);
+        self.end_round();
     }
 
     fn stats(&self) -> Stats {
@@ -109,7 +111,9 @@ proptest! {
         // A best fit may serve a request from a buffer four times as large.
         let most: usize = phases.iter().map(|phase| phase.iter().sum()).max().unwrap_or(0);
         let limit = 4 * most;
-        for (name, pool) in pools(|| Bounded::lru(limit)) {
+        let evicting = pools(|| Bounded::lru(limit));
+        let adaptive = pools(|| Adaptive::within(limit));
+        for (name, pool) in evicting.into_iter().chain(adaptive) {
             let recovered = recovers(&*pool, limit, &phases);
             prop_assert!(recovered.is_ok(), "{name}: {recovered:?}");
         }
@@ -135,6 +139,20 @@ fn a_pool_that_refuses_when_full_never_recovers_and_one_that_evicts_does() {
         let rates = rates_after_a_change(&*pool);
         assert_eq!(rates[1..], [1.0; 9], "{name}");
     }
+}
+
+#[test]
+fn an_adaptive_pool_recovers_by_its_rounds_alone_where_its_limits_refuse() {
+    let policy = Adaptive {
+        window: 1,
+        inner: Bounded {
+            pool_bytes: 64 << 10,
+            ..Bounded::UNLIMITED
+        },
+    };
+    let rates = rates_after_a_change(&GradPool::new(policy));
+    assert_eq!(rates[..2], [0.0; 2], "full, and then new");
+    assert_eq!(rates[2..], [1.0; 8]);
 }
 
 #[test]

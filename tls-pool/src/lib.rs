@@ -28,8 +28,8 @@ pub use pool::{TlsPool, global};
 #[cfg(feature = "metrics")]
 pub use pool_core::metrics;
 pub use pool_core::{
-    Both, Bounded, Budget, Capped, Decaying, Held, Offer, Refusal, Retention, ShapeError, Share,
-    Stats, Unbounded, Unpooled, Use, Verdict, WhenFull,
+    Adaptive, Both, Bounded, Budget, Capped, Decaying, Held, Offer, Refusal, Retention, ShapeError,
+    Share, Stats, Unbounded, Unpooled, Use, Verdict, WhenFull,
 };
 pub use scratch::Scratch;
 

@@ -5,6 +5,7 @@
 //! | the same sizes for ever | [`Bounded`], refusing | once warm everything hits; the limits are for the day it is not so |
 //! | sizes change from phase to phase | [`Bounded::lru`] | yesterday's sizes make room, within one round |
 //! | bursts, any time | [`Decaying`] over one of the above | what a burst left fades away, what is needed stays |
+//! | rounds that resemble the last few | [`Adaptive`] | keeps what each of them needed, gives back the rest at once |
 //! | more needed in a round, in turn, than fits | [`Bounded`], refusing | see [below](#when-less-fits-than-a-round-needs) |
 //! | several pools, one limit for all | [`Budget`], a [`Share`] each | the sum is exact, whatever the threads do |
 //! | a peak that is known to be affordable | [`Unbounded`] | for measurements |
@@ -60,13 +61,13 @@
 //!
 //! # Rounds
 //!
-//! [`Decaying`] gives memory back by rounds. What a round is, the program knows: a
+//! [`Decaying`] and [`Adaptive`] give memory back by rounds. What a round is, the program knows: a
 //! training step, a batch, a tick of its event loop. It calls the pool's `end_round` then; no pool
 //! owns a clock, so the same program gives back the same buffers on every run.
 //!
 //! ```
 //! use grad_pool::GradPool;
-//! use pool_core::{Bounded, Decaying, Retention};
+//! use pool_core::{Adaptive, Bounded, Decaying, Retention};
 //!
 //! /// Arrays held after a burst of 64, then after each round that needs two at once.
 //! fn after_a_burst(pool: &GradPool<impl Retention>) -> Vec<u64> {
@@ -85,9 +86,15 @@
 //! // Half of what was idle in a round, round after round.
 //! let decaying = GradPool::new(Decaying { quiet_rounds: 1, share: 2, inner: limits });
 //! assert_eq!(after_a_burst(&decaying), [64, 33, 17, 9, 5, 3, 2, 2, 2]);
+//! // What none of the last four rounds needed, at once.
+//! let adaptive = GradPool::new(Adaptive { window: 4, inner: limits });
+//! assert_eq!(after_a_burst(&adaptive), [64, 64, 64, 64, 2, 2, 2, 2, 2]);
 //! // Without a policy that looks at rounds, what a burst left stays.
 //! assert_eq!(after_a_burst(&GradPool::new(limits)), [64; 9]);
 //! ```
+//!
+//! A window as long as the load's own period keeps every round of it warm: four, for a larger
+//! validation batch after every third training batch.
 //!
 //! # When less fits than a round needs
 //!
@@ -145,4 +152,4 @@
 //! ```
 
 #[cfg(doc)]
-use crate::{Bounded, Budget, Decaying, Share, Stats, Unbounded, Unpooled};
+use crate::{Adaptive, Bounded, Budget, Decaying, Share, Stats, Unbounded, Unpooled};

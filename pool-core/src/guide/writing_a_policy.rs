@@ -149,8 +149,8 @@
 //! # Combining
 //!
 //! [`Both`](crate::Both) keeps what two policies keep, and [`Capped`](crate::Capped) is its name for
-//! limits around a policy that has none. [`Decaying`](crate::Decaying)
-//! wraps another policy and gives back by rounds. A combinator that turns
+//! limits around a policy that has none. [`Decaying`](crate::Decaying) and
+//! [`Adaptive`](crate::Adaptive) wrap another policy and give back by rounds. A combinator that turns
 //! a `Keep` into another answer says so by [`on_leave`], so that what was reserved is free again.
 //!
 //! ```

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::panic;
 
 use super::*;
-use crate::{Both, Bounded, Budget, Capped, Decaying, Unbounded, Unpooled, WhenFull};
+use crate::{Adaptive, Both, Bounded, Budget, Capped, Decaying, Unbounded, Unpooled, WhenFull};
 
 const SMALL: Bounded = Bounded {
     buffer_bytes: 1 << 20,
@@ -37,6 +37,11 @@ fn the_built_in_policies_keep_the_laws() {
         share: 2,
         inner: EVICTING,
     });
+    check(|| Adaptive::within(1 << 21));
+    check(|| Adaptive {
+        window: 1,
+        inner: SMALL,
+    });
     check(|| Budget::new(1 << 21).share());
     check(|| Budget::new(1 << 21).share().when_full(WhenFull::Evict));
     check(|| Both(SMALL, Budget::new(1 << 21).share()));
@@ -57,6 +62,7 @@ fn the_built_in_policies_keep_the_bounds_that_they_name() {
     check_bound(|| SMALL, is_small);
     check_bound(|| EVICTING, is_small);
     check_bound(|| Bounded::lru(1 << 21), |held| held.bytes <= 1 << 21);
+    check_bound(|| Adaptive::within(1 << 21), |held| held.bytes <= 1 << 21);
     check_bound(|| Unpooled, |held| held == Held::default());
     check_bound(
         || Budget::new(1 << 21).share().when_full(WhenFull::Evict),

@@ -138,6 +138,7 @@ mod tests {
             bytes: 64,
             idle: 6,
             rounds: 1,
+            needed: [2; Use::ROUNDS],
         };
         assert_eq!(Both(decaying(2), decaying(3)).trim(class), Some(3));
         assert_eq!(Both(decaying(3), decaying(2)).trim(class), Some(3));

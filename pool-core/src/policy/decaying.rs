@@ -4,6 +4,10 @@
 //! class: buffers that stayed on the shelf through a number of rounds are idle, and a share of
 //! them is given up. Repeated, that is an exponential decay of what nobody needs, to nothing,
 //! while what is needed stays. Rounds are told to the pool; nothing here owns a clock.
+//!
+//! It knows one number of each class, what was idle since it last gave some of it up, and not what a
+//! single round needed. [`Adaptive`](super::Adaptive) knows the latter, keeps what the last few
+//! rounds needed and gives up the rest at once, where this policy fades.
 
 use super::{Held, Offer, Retention, Use, Verdict};
 

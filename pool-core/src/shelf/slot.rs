@@ -7,7 +7,7 @@ use std::iter;
 
 use super::Buffer;
 use crate::class::Class;
-use crate::policy::{Held, Offer};
+use crate::policy::{Held, Offer, Use};
 use crate::stats::Counters;
 
 /// Buffers of one class, and when it was last used.
@@ -16,10 +16,14 @@ pub(super) struct Slot<K, B> {
     pub(super) stack: Vec<B>,
     /// The shelf's clock when this class became the one in use.
     pub(super) used: u64,
-    /// Fewest buffers on the stack since the policy's watch of this class began.
+    /// Fewest buffers on the stack since the last round ended.
     pub(super) least: usize,
-    /// Rounds since then.
-    pub(super) rounds: u32,
+    /// Fewest buffers on the stack in the rounds of the policy's watch of this class.
+    idle: usize,
+    /// Rounds since the watch began.
+    rounds: u32,
+    /// What the last rounds needed, the latest first.
+    needed: [usize; Use::ROUNDS],
 }
 
 impl<K: Class, B: Buffer> Slot<K, B> {
@@ -30,7 +34,9 @@ impl<K: Class, B: Buffer> Slot<K, B> {
             stack: Vec::new(),
             used: 0,
             least: 0,
+            idle: 0,
             rounds: 0,
+            needed: [0; Use::ROUNDS],
         }
     }
 
@@ -74,5 +80,28 @@ impl<K: Class, B: Buffer> Slot<K, B> {
         self.least = self.least.min(left);
         counters.leave(self.class.bytes(), left == 0);
         Some(buffer)
+    }
+
+    /// Ends a round, and says how the class was used.
+    pub(super) fn end_round(&mut self) -> Use {
+        let buffers = self.stack.len();
+        self.idle = self.idle.min(self.least);
+        self.rounds = self.rounds.saturating_add(1);
+        self.needed.rotate_right(1);
+        self.needed[0] = buffers - self.least;
+        self.least = buffers;
+        Use {
+            buffers,
+            bytes: buffers.saturating_mul(self.class.bytes()),
+            idle: self.idle,
+            rounds: self.rounds,
+            needed: self.needed,
+        }
+    }
+
+    /// Begins a new watch, now that the policy gave some buffers up.
+    pub(super) fn begin_watch(&mut self) {
+        self.least = self.stack.len();
+        (self.idle, self.rounds) = (self.least, 0);
     }
 }
