@@ -4,9 +4,9 @@
 //! shelf; a class may be listed while it holds nothing, so a search asks the shelf which slots are
 //! stocked.
 
-use std::hash::Hash;
+mod exact;
 
-use rustc_hash::FxHashMap;
+pub use exact::Exact;
 
 /// An index over the classes of one shelf.
 pub trait Fit<K> {
@@ -22,36 +22,6 @@ pub trait Fit<K> {
 
     /// Unlists `key`.
     fn remove(&mut self, key: &K);
-}
-
-/// A request is served by its own class and no other. Constant time, by hashing.
-#[derive(Debug, Clone)]
-pub struct Exact<K>(FxHashMap<K, usize>);
-
-impl<K> Default for Exact<K> {
-    fn default() -> Self {
-        Self(FxHashMap::default())
-    }
-}
-
-impl<K: Eq + Hash> Fit<K> for Exact<K> {
-    #[inline]
-    fn find(&self, wanted: &K, stocked: impl Fn(usize) -> bool) -> Option<usize> {
-        self.slot_of(wanted).filter(|&slot| stocked(slot))
-    }
-
-    #[inline]
-    fn slot_of(&self, key: &K) -> Option<usize> {
-        self.0.get(key).copied()
-    }
-
-    fn insert(&mut self, key: K, slot: usize) {
-        self.0.insert(key, slot);
-    }
-
-    fn remove(&mut self, key: &K) {
-        self.0.remove(key);
-    }
 }
 
 /// A request for `n` bytes is served by the smallest class that holds it and wastes no more than a
@@ -169,10 +139,5 @@ mod tests {
         fit.remove(&150);
         assert_eq!(fit.slot_of(&100), None);
         assert_eq!(fit.find(&100, |_| true), Some(1));
-
-        let mut exact = Exact::default();
-        exact.insert("a", 0);
-        exact.remove(&"a");
-        assert_eq!(exact.find(&"a", |_| true), None);
     }
 }

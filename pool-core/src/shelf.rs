@@ -19,6 +19,7 @@
 
 mod discarded;
 mod slot;
+mod tiers;
 
 use std::fmt;
 use std::mem;
@@ -235,23 +236,6 @@ where
         Ok(())
     }
 
-    /// Takes a buffer over from a front tier that had kept it and whose counts were
-    /// [absorbed](Counters::absorb) here. What the policy refuses now counts as refused and no
-    /// longer as kept.
-    ///
-    /// `give_up` gets each buffer that is to be freed, this one included.
-    #[inline]
-    pub fn restock(&mut self, class: K, buffer: B, mut give_up: impl FnMut(B)) {
-        let settled = self.settle(
-            class,
-            || buffer,
-            |shelf, verdict| shelf.reconsider(verdict, &mut give_up, Counters::refuse_kept),
-        );
-        if let Err(refused) = settled {
-            give_up(refused());
-        }
-    }
-
     /// Turns to `class` and asks the policy about one more buffer of it, which is made if it is to
     /// be kept, and else given back unmade. On any answer but `Keep`, `otherwise` says whether it is
     /// to be kept after all.
@@ -363,20 +347,6 @@ where
                 .into_iter()
                 .map(move |buffer| (slot.class, buffer))
         })
-    }
-
-    /// Moves every retained buffer out with its class, like [`Self::drain`], and keeps the emptied
-    /// classes listed: a front tier that is filled and emptied in turn allocates nothing for it.
-    #[inline]
-    pub fn pour(&mut self, mut each: impl FnMut(K, B)) {
-        for slot in &mut self.slots {
-            slot.least = 0;
-            for buffer in slot.stack.drain(..) {
-                self.policy.on_leave(slot.class.bytes());
-                each(slot.class, buffer);
-            }
-        }
-        self.counters.empty();
     }
 
     /// Turns to a stocked class that serves a request of class `wanted`, and says which.

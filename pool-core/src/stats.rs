@@ -174,7 +174,18 @@ impl Counters {
             let classes = held.classes as u64 + 1;
             self.classes.store(classes, Ordering::Relaxed);
         }
-        let (bytes, buffers) = ((held.bytes + bytes) as u64, held.buffers as u64 + 1);
+        self.weigh((held.bytes + bytes) as u64, held.buffers as u64 + 1);
+    }
+
+    /// Accounts for several buffers at once, with which so much is held.
+    pub(crate) fn hold(&self, held: Held) {
+        self.classes.store(held.classes as u64, Ordering::Relaxed);
+        self.weigh(held.bytes as u64, held.buffers as u64);
+    }
+
+    /// Accounts for what is held now, and for the most that ever was.
+    #[inline]
+    fn weigh(&self, bytes: u64, buffers: u64) {
         self.held_bytes.store(bytes, Ordering::Relaxed);
         self.held_buffers.store(buffers, Ordering::Relaxed);
         if bytes > read(&self.peak_bytes) {

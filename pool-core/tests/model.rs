@@ -422,10 +422,14 @@ fn run_two_tiers(front: Bounded, back: Bounded, steps: Vec<Step>) {
             }
             Step::Clear => {
                 behind.counters().absorb(&first.counters().snapshot());
-                for (class, token) in first.drain() {
-                    behind.restock(class, token, drop);
+                // Sometimes by a tier that goes on, sometimes by one that ends with it.
+                first.pour(|class, tokens| behind.restock(class, tokens, drop));
+                assert_eq!(first.held(), Held::default());
+                if id % 2 == 0 {
+                    let _ = first.counters().take();
+                } else {
+                    first = make();
                 }
-                first = make();
             }
             Step::Return(..) | Step::Detach(_) | Step::Round => {}
         }

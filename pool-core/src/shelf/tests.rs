@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::fit::{BestFit, Exact};
-use crate::policy::{Bounded, Unpooled, WhenFull};
+use crate::policy::{Bounded, Offer, Unpooled, WhenFull};
 use crate::stats::Stats;
 
 type Bytes<P> = Shelf<usize, Box<[u8]>, P, Exact<usize>>;
@@ -139,9 +139,7 @@ fn a_front_tier_and_the_tier_behind_count_each_event_once() {
     }
     // The front tier ends: its counts are absorbed, its buffers handed on.
     back.counters().absorb(&stats(&front));
-    for (key, buffer) in front.drain() {
-        back.restock(key, buffer, drop);
-    }
+    front.pour(|class, buffers| back.restock(class, buffers, drop));
     let stats = stats(&back);
     assert_eq!((stats.misses, stats.returns, stats.kept), (3, 3, 1));
     assert_eq!(stats.refused_for(Refusal::PoolFull), 2);
@@ -156,9 +154,8 @@ fn a_shelf_that_was_poured_out_holds_nothing_and_keeps_its_stacks() {
     give(&mut shelf, 8);
     give(&mut shelf, 9);
     let mut moved = Vec::new();
-    shelf.pour(|class, buffer| moved.push((class, buffer.len())));
-    moved.sort_unstable();
-    assert_eq!(moved, [(8, 8), (8, 8), (9, 9)]);
+    shelf.pour(|class, buffers| moved.push((class, buffers.len())));
+    assert_eq!(moved, [(8, 2), (9, 1)]);
     assert_eq!(shelf.held(), Held::default());
     assert_eq!(stats(&shelf).held_bytes, 0);
     assert!(shelf.slots[0].stack.capacity() >= 2);
@@ -189,4 +186,89 @@ fn best_fit_lends_across_classes_and_takes_back_by_capacity() {
         matches!(shelf.request(64), Found::Miss),
         "the class is empty now"
     );
+}
+
+/// Keeps, refuses and evicts in turn, and notes what it was told.
+#[derive(Default)]
+struct Notes {
+    told: Vec<(Offer, Held)>,
+    left: Vec<usize>,
+}
+
+impl Retention for Notes {
+    fn rule(&mut self, offer: Offer, held: Held) -> Verdict {
+        self.told.push((offer, held));
+        match self.told.len() % 5 {
+            2 => Verdict::MakeRoom,
+            4 => Verdict::Refuse(Refusal::Other),
+            _ => Verdict::Keep,
+        }
+    }
+
+    fn on_leave(&mut self, bytes: usize) {
+        self.left.push(bytes);
+    }
+}
+
+#[test]
+fn a_class_that_is_handed_over_whole_is_ruled_on_buffer_by_buffer() {
+    for buffers in 0..20 {
+        let mut shelves = [(); 2].map(|()| {
+            let mut shelf =
+                Shelf::<usize, Box<[u8]>, _, _>::new(Notes::default(), Exact::default());
+            for class in [5, 8, 8, 6] {
+                drop(shelf.offer(class, boxed(class)));
+            }
+            shelf
+        });
+        let [one_by_one, whole] = &mut shelves;
+        let mut freed = 0;
+        for _ in 0..buffers {
+            freed += one_by_one.offer(8, boxed(8)).len();
+        }
+        let mut arrays: Vec<_> = (0..buffers).map(|_| boxed(8)).collect();
+        let mut given_up = 0;
+        // As if a front tier had kept them.
+        let kept = Stats {
+            kept: buffers,
+            ..Stats::default()
+        };
+        whole.counters().absorb(&kept);
+        whole.restock(8, &mut arrays, |_| given_up += 1);
+        assert!(arrays.is_empty());
+        assert_eq!(given_up, freed, "{buffers} buffers");
+        assert_eq!(whole.policy().told, one_by_one.policy().told);
+        assert_eq!(whole.policy().left, one_by_one.policy().left);
+        assert_eq!(stats(whole), stats(one_by_one), "{buffers} buffers");
+        let found = |shelf: &mut Shelf<_, _, _, _>| (0..40).filter(|_| hits(shelf, 8)).count();
+        assert_eq!(found(whole), found(one_by_one));
+    }
+}
+
+#[test]
+fn what_is_not_at_hand_is_neither_taken_nor_kept_nor_counted() {
+    let mut shelf = shelf(Bounded {
+        class_buffers: 4,
+        ..Bounded::UNLIMITED
+    });
+    assert!(shelf.take_at_hand(8, |buffer| buffer).is_none());
+    assert!(shelf.keep_at_hand(8, || boxed(8)).is_err(), "not listed");
+    assert_eq!(stats(&shelf), Stats::default());
+    // The first return lists the class and makes room on its stack.
+    assert!(shelf.try_keep(8, || boxed(8)).is_ok());
+    let mut kept = 1;
+    while shelf.keep_at_hand(8, || boxed(8)).is_ok() {
+        kept += 1;
+    }
+    assert_eq!(kept, 4, "to the policy's last buffer");
+    assert_eq!((stats(&shelf).kept, shelf.held().buffers), (4, 4));
+    while shelf
+        .take_at_hand(8, |buffer| assert_eq!(buffer.len(), 8))
+        .is_some()
+    {
+        kept -= 1;
+    }
+    assert_eq!((kept, stats(&shelf).hits, shelf.held().buffers), (0, 4, 0));
+    assert_eq!(shelf.held().classes, 0);
+    assert_eq!(stats(&shelf).peak_buffers, 4);
 }

@@ -1,0 +1,152 @@
+//! What a front tier and the tier behind it say to each other.
+//!
+//! A front tier serves one thread for a while and hands what it holds to a shared one when it ends.
+//!
+//! - [`Shelf::take_at_hand`] and [`Shelf::keep_at_hand`] serve the case that is nearly every one:
+//!   the class is listed and the stack has a buffer, or room for one. They call nothing that is
+//!   not inlined, so a caller keeps its registers.
+//! - A class is handed over whole: it is looked up once, and its buffers move by one copy of their
+//!   pointers. The policy still rules on each buffer, told what it would have been told had each
+//!   come by itself.
+
+use super::{Buffer, Shelf};
+use crate::class::Class;
+use crate::fit::Fit;
+use crate::policy::{Retention, Verdict};
+use crate::stats::Counters;
+
+impl<K, B, P, F> Shelf<K, B, P, F>
+where
+    K: Class,
+    B: Buffer,
+    P: Retention,
+    F: Fit<K>,
+{
+    /// Looks for a buffer of exactly the class `wanted`, like [`try_take_with`](Self::try_take_with)
+    /// with an [exact](crate::Exact) fit.
+    #[inline]
+    pub fn take_at_hand<R>(&mut self, wanted: K, take: impl FnOnce(B) -> R) -> Option<R> {
+        let at = self.fit.slot_of(&wanted)?;
+        let slot = self.slots.get_mut(at)?;
+        let buffer = slot.stack.pop()?;
+        let left = slot.stack.len();
+        slot.least = slot.least.min(left);
+        self.counters.leave(wanted.bytes(), left == 0);
+        if at != self.recent {
+            self.recent = at;
+            self.clock += 1;
+            slot.used = self.clock;
+        }
+        self.counters.hit();
+        self.policy.on_leave(wanted.bytes());
+        self.policy.on_hit(wanted.bytes());
+        Some(take(buffer))
+    }
+
+    /// Takes a buffer back into a front tier, like [`try_keep`](Self::try_keep), if its class is
+    /// listed and has room for it.
+    ///
+    /// # Errors
+    ///
+    /// Gives `buffer` back, unmade and uncounted, if there is more to do or the policy does not
+    /// keep it; [`try_keep`](Self::try_keep) is the next to ask.
+    #[inline]
+    pub fn keep_at_hand<M: FnOnce() -> B>(&mut self, class: K, buffer: M) -> Result<(), M> {
+        let Some(at) = self.fit.slot_of(&class) else {
+            return Err(buffer);
+        };
+        match self.slots.get_mut(at) {
+            Some(slot) if slot.stack.len() < slot.stack.capacity() => {
+                let (held, begins) = (self.counters.held(), slot.stack.is_empty());
+                if self.policy.rule(slot.offer(), held) != Verdict::Keep {
+                    return Err(buffer);
+                }
+                // First, while it is known that there is room: what grows a stack is left out then.
+                slot.stack.push(buffer());
+                slot.debug_check();
+                if at != self.recent {
+                    self.recent = at;
+                    self.clock += 1;
+                    slot.used = self.clock;
+                }
+                self.counters.enter(held, class.bytes(), begins);
+                self.counters.keep();
+                Ok(())
+            }
+            _ => Err(buffer),
+        }
+    }
+
+    /// Takes the buffers of one class over from a front tier that had kept them and whose counts
+    /// were [absorbed](Counters::absorb) here. What the policy refuses now counts as refused and no
+    /// longer as kept.
+    ///
+    /// The buffers are taken from `buffers` in order; `give_up` gets each that is to be freed.
+    pub fn restock(&mut self, class: K, buffers: &mut Vec<B>, mut give_up: impl FnMut(B)) {
+        if buffers.is_empty() {
+            return;
+        }
+        self.turn_to_class(class);
+        let mut rest = buffers.drain(..);
+        loop {
+            let (kept, answer) = self.rule_on(rest.len());
+            let stack = &mut self.slots[self.recent].stack;
+            stack.extend(rest.by_ref().take(kept));
+            self.slots[self.recent].debug_check();
+            let (Some(verdict), Some(buffer)) = (answer, rest.next()) else {
+                return;
+            };
+            if self.reconsider(verdict, &mut give_up, Counters::refuse_kept) {
+                let held = self.counters.held();
+                self.slots[self.recent].push(|| buffer, held, &self.counters);
+            } else {
+                give_up(buffer);
+            }
+        }
+    }
+
+    /// Asks the policy about up to so many more buffers of the class in use, one after the other,
+    /// and accounts for those that it keeps, which the caller pushes. Stops at any answer but
+    /// `Keep`, and says which.
+    fn rule_on(&mut self, buffers: usize) -> (usize, Option<Verdict>) {
+        let slot = &self.slots[self.recent];
+        let (mut held, mut offer) = (self.counters.held(), slot.offer());
+        let mut answer = None;
+        let mut kept = 0;
+        while kept < buffers {
+            let verdict = self.policy.rule(offer, held);
+            if verdict != Verdict::Keep {
+                answer = Some(verdict);
+                break;
+            }
+            kept += 1;
+            held.classes += usize::from(offer.class_buffers == 0);
+            held.buffers += 1;
+            held.bytes += offer.bytes;
+            offer.class_buffers += 1;
+            offer.class_bytes = offer.class_bytes.saturating_add(offer.bytes);
+        }
+        self.counters.hold(held);
+        (kept, answer)
+    }
+
+    /// Moves every retained buffer out, class by class, like [`drain`](Self::drain), and keeps the
+    /// emptied classes listed: a front tier that is filled and emptied in turn allocates nothing
+    /// for it.
+    ///
+    /// What `each` leaves in a class is freed.
+    pub fn pour(&mut self, mut each: impl FnMut(K, &mut Vec<B>)) {
+        for slot in &mut self.slots {
+            slot.least = 0;
+            if slot.stack.is_empty() {
+                continue;
+            }
+            for _ in &slot.stack {
+                self.policy.on_leave(slot.class.bytes());
+            }
+            each(slot.class, &mut slot.stack);
+            slot.stack.clear();
+        }
+        self.counters.empty();
+    }
+}
