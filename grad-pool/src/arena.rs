@@ -13,15 +13,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use pool_core::{
-    Block, Bounded, Class as _, Counters, Discarded, ElementClass, Exact, Found, Refusal,
-    Retention, Shelf, State,
+    Block, Bounded, Class as _, Counters, Discarded, Exact, Found, Refusal, Retention, Shelf, State,
 };
 
 use crate::GradPool;
+use crate::class::ArrayClass;
 use crate::element::{Element, Factor};
 use crate::grad::Grad;
 use crate::kernels::{self, LengthError};
-use crate::limits::ARENA;
+use crate::limits::ArenaBound;
 
 /// The arrays of one backward sweep, in one thread.
 ///
@@ -58,14 +58,14 @@ struct Tier<P: Retention> {
 
 /// The arrays that a sweep holds, and the state of the pool's switch when it last looked.
 pub(crate) struct Front {
-    shelf: Shelf<ElementClass, Block, Bounded, Exact<ElementClass>>,
+    shelf: Shelf<ArrayClass, Block, ArenaBound, Exact<ArrayClass>>,
     state: State,
 }
 
 impl Front {
     pub(crate) fn new(state: State) -> Self {
         Self {
-            shelf: Shelf::new(ARENA, Exact::default()),
+            shelf: Shelf::new(ArenaBound, Exact::default()),
             state,
         }
     }
@@ -93,12 +93,14 @@ impl Front {
         self.shelf.clear()
     }
 
-    /// Moves every array out.
-    #[inline]
-    pub(crate) fn pour(&mut self, each: impl FnMut(ElementClass, Block)) {
+    /// Moves every array out, class by class.
+    pub(crate) fn pour(&mut self, each: impl FnMut(ArrayClass, &mut Vec<Block>)) {
         self.shelf.pour(each);
     }
 }
+
+/// Bytes up to which zeroing a new array here takes less time than asking the allocator for zeros.
+const SMALL: usize = 1024;
 
 /// What a borrower is promised about the contents.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -259,36 +261,66 @@ impl<P: Retention> Arena<P> {
     /// The one way out: every door comes here.
     #[inline]
     fn lend<T: Element>(&self, len: usize, contents: Contents) -> Grad<'_, T, P> {
-        let mut rides = true;
-        let data = self.fetch(len, contents, &mut rides);
-        Grad::new(data, rides.then_some(self))
+        match self.at_hand(len, contents) {
+            Some(mut data) => {
+                prepare(&mut data, contents);
+                Grad::new(data, Some(self))
+            }
+            None => self.fetch(len, contents),
+        }
     }
 
-    /// An array of `len` elements. Clears `rides` when it does not ride the pool.
+    /// An array that this sweep dropped before, as nearly every borrow finds one: without a lock
+    /// or any call.
+    #[inline]
+    fn at_hand<T: Element>(&self, len: usize, contents: Contents) -> Option<Box<[T]>> {
+        let tier = self.tier.as_ref()?;
+        let class = ArrayClass::of::<T>(len)?;
+        let mut front = tier.front.try_borrow_mut().ok()?;
+        if front.state != tier.pool.state() {
+            return None;
+        }
+        let data = front.shelf.take_at_hand(class, retyped)?;
+        if contents == Contents::Zeroed {
+            front.counters().zeroed(class.bytes());
+        }
+        Some(data)
+    }
+
+    /// An array from anywhere else.
+    #[cold]
     #[inline(never)]
-    fn fetch<T: Element>(&self, len: usize, contents: Contents, rides: &mut bool) -> Box<[T]> {
-        let tier = self.tier.as_ref().filter(|_| len > 0);
-        let found = tier.map_or(Found::Bypass, |tier| tier.take::<T>(len, contents));
-        if let Found::Hit(mut data) = found {
-            prepare(&mut data, contents);
-            return data;
+    fn fetch<T: Element>(&self, len: usize, contents: Contents) -> Grad<'_, T, P> {
+        let Some((tier, class)) = self.tier.as_ref().zip(ArrayClass::of::<T>(len)) else {
+            return Grad::new(fresh(len, contents), None);
+        };
+        match tier.take(class, contents) {
+            Found::Hit(block) => {
+                let mut data = retyped(block);
+                prepare(&mut data, contents);
+                Grad::new(data, Some(self))
+            }
+            Found::Miss => {
+                let mut data = allocated(len);
+                #[cfg(feature = "huge-pages")]
+                tier.pool.huge_pages().advise(&mut data);
+                poison(&mut data, contents);
+                Grad::new(data, Some(self))
+            }
+            Found::Bypass => Grad::new(fresh(len, contents), None),
         }
-        *rides = matches!(found, Found::Miss);
-        let mut data = allocated(len);
-        #[cfg(feature = "huge-pages")]
-        if let Some(tier) = tier.filter(|_| *rides) {
-            tier.pool.huge_pages().advise(&mut data);
-        }
-        poison(&mut data, contents);
-        data
     }
 
     /// The one way back, for an array that rode the pool.
-    #[inline(never)]
+    #[inline]
     pub(crate) fn take_back<T: Element>(&self, data: Box<[T]>) {
-        // It can not be missing, as only an array that rides a tier has a way back.
-        if let Some(tier) = &self.tier {
-            tier.give(data);
+        // Neither can be missing, as only an array that rides a tier has a way back.
+        let (Some(tier), Some(class)) = (&self.tier, ArrayClass::of::<T>(data.len())) else {
+            return;
+        };
+        match tier.keep_at_hand(class, data) {
+            Ok(()) => {}
+            Err(data) => tier.give(class, erased(data)),
         }
     }
 
@@ -301,50 +333,52 @@ impl<P: Retention> Arena<P> {
 }
 
 impl<P: Retention> Tier<P> {
-    /// Looks for an array here, then behind.
+    /// Keeps an array here if there is nothing more to do for it, without a lock or any call.
     #[inline]
-    fn take<T: Element>(&self, len: usize, contents: Contents) -> Found<Box<[T]>> {
-        let class = ElementClass::of::<T>(len);
+    fn keep_at_hand<T: Element>(&self, class: ArrayClass, data: Box<[T]>) -> Result<(), Box<[T]>> {
+        // Off, no class is listed.
+        match self.front.try_borrow_mut() {
+            Ok(mut front) if front.state == self.pool.state() => {
+                let mut data = data;
+                let kept = front
+                    .shelf
+                    .keep_at_hand(class, || erased(std::mem::take(&mut data)));
+                if kept.is_ok() { Ok(()) } else { Err(data) }
+            }
+            _ => Err(data),
+        }
+    }
+
+    /// Looks for an array here, then behind.
+    fn take(&self, class: ArrayClass, contents: Contents) -> Found<Block> {
         let now = self.pool.state();
         let mut front = self.front.borrow_mut();
         front.renew(now);
-        if !now.is_on() || self.pool.is_over_ceiling(len) {
+        if !now.is_on() || self.pool.is_over_ceiling(class.len()) {
             front.counters().bypass();
             return Found::Bypass;
         }
-        let found = match front.shelf.try_take_with(class, retyped) {
-            Some(data) => Found::Hit(data),
-            None => self.look_behind(class),
-        };
+        let held = front.shelf.try_take(class);
+        // The shared tier asks its policy, which nothing here is borrowed meanwhile for.
+        drop(front);
+        let found = held.map_or_else(|| self.pool.request(class), Found::Hit);
         if contents == Contents::Zeroed && !matches!(found, Found::Bypass) {
-            front.counters().zeroed(class.bytes());
+            self.front.borrow().counters().zeroed(class.bytes());
         }
         found
     }
 
-    /// Asks the shared tier, under its lock.
+    /// Takes an array back here, or hands it on to the shared tier.
     #[cold]
     #[inline(never)]
-    fn look_behind<T: Element>(&self, class: ElementClass) -> Found<Box<[T]>> {
-        match self.pool.request(class) {
-            Found::Hit(block) => Found::Hit(retyped(block)),
-            Found::Miss => Found::Miss,
-            Found::Bypass => Found::Bypass,
-        }
-    }
-
-    /// Takes an array back here, or hands it on to the shared tier.
-    #[inline]
-    fn give<T: Element>(&self, data: Box<[T]>) {
-        let class = ElementClass::of::<T>(data.len());
+    fn give(&self, class: ArrayClass, block: Block) {
         let now = self.pool.state();
         let mut front = self.front.borrow_mut();
         front.renew(now);
         if !now.is_on() {
             front.counters().refuse(Refusal::SwitchedOff);
-            return;
-        }
-        if let Err(refused) = front.shelf.try_keep(class, || erased(data)) {
+        } else if let Err(refused) = front.shelf.try_keep(class, || block) {
+            drop(front);
             self.pool.take_back(class, refused());
         }
     }
@@ -359,10 +393,21 @@ pub(crate) fn erased<T: Element>(data: Box<[T]>) -> Block {
     block
 }
 
-/// A new array of zeros, which come from the allocator.
-#[cold]
-#[inline(never)]
+/// A new array of its own, which does not ride the pool.
+fn fresh<T: Element>(len: usize, contents: Contents) -> Box<[T]> {
+    let mut data = allocated(len);
+    poison(&mut data, contents);
+    data
+}
+
+/// A new array of zeros.
 fn allocated<T: Element>(len: usize) -> Box<[T]> {
+    if len <= SMALL / size_of::<T>() {
+        let mut data = Vec::with_capacity(len);
+        data.resize(len, T::zeroed());
+        return data.into_boxed_slice();
+    }
+    // Large ones come from the allocator zeroed.
     bytemuck::allocation::try_zeroed_slice_box(len)
         .unwrap_or_else(|()| panic!("no memory for {len} elements of {} bytes", size_of::<T>()))
 }

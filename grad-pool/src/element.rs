@@ -69,7 +69,7 @@ pub trait Factor<T>: sealed::Sealed + Copy {
 }
 
 macro_rules! elements {
-    ($($real:ty),*) => {$(
+    ($($real:ty = $kind:literal),*) => {$(
         impl Element for $real {
             type Component = Self;
 
@@ -109,12 +109,17 @@ macro_rules! elements {
             }
         }
 
-        impl sealed::Sealed for $real {}
-        impl sealed::Sealed for Complex<$real> {}
+        impl sealed::Sealed for $real {
+            const KIND: usize = $kind;
+        }
+
+        impl sealed::Sealed for Complex<$real> {
+            const KIND: usize = $kind | 2;
+        }
     )*};
 }
 
-elements!(f32, f64);
+elements!(f32 = 0, f64 = 1);
 
 mod sealed {
     /// Closes the set of element types.
@@ -122,5 +127,8 @@ mod sealed {
         unnameable_types,
         reason = "what can not be named can not be implemented"
     )]
-    pub trait Sealed {}
+    pub trait Sealed {
+        /// Which of the element types it is: one bit for a wide component, one for a complex number.
+        const KIND: usize;
+    }
 }

@@ -8,10 +8,11 @@ use std::fmt;
 use std::mem;
 use std::ops::{Deref, DerefMut};
 
-use pool_core::{Bounded, ElementClass, Retention};
+use pool_core::{Bounded, Retention};
 
 use crate::GradPool;
 use crate::arena::erased;
+use crate::class::ArrayClass;
 use crate::element::Element;
 
 /// An array that left its sweep and comes home to the shared pool when dropped.
@@ -59,8 +60,10 @@ impl<T: Element, P: Retention> Leaf<T, P> {
 impl<T: Element, P: Retention> Drop for Leaf<T, P> {
     fn drop(&mut self) {
         if let Some(pool) = self.home.take() {
-            let class = ElementClass::of::<T>(self.data.len());
-            pool.take_back(class, erased(mem::take(&mut self.data)));
+            // What rode a pool has a class.
+            if let Some(class) = ArrayClass::of::<T>(self.data.len()) {
+                pool.take_back(class, erased(mem::take(&mut self.data)));
+            }
         }
     }
 }

@@ -13,6 +13,7 @@
 //! | `grad.rs` | [`Grad`], the guard within a sweep |
 //! | `leaf.rs` | [`Leaf`], the guard that left its sweep |
 //! | `element.rs` | [`Element`]: what a gradient is made of; [`Factor`]: what scales it |
+//! | `class.rs` | element type and number of elements in one word |
 //! | `kernels.rs` | [`kernels`]: fills and in-place accumulation over slices |
 //! | `huge.rs` | the option of huge pages, the only file with `unsafe` (feature `huge-pages`) |
 //! | `limits.rs` | the named bounds, and the bound in elements |
@@ -32,13 +33,13 @@
 //!
 //! The default build reads 16 bytes at once, which no boundary splits. Wider loops gain by it, but
 //! a `Vec` can not own memory that was allocated for a larger alignment than its elements'; the
-//! array would begin inside its allocation, and detaching it would be a copy. Whoever wants the
-//! boundary has it from a global allocator that aligns large blocks by itself.
+//! array would begin inside its allocation, and detaching it would be a copy.
 //!
 //! This crate deliberately does not know graphs, shapes, operations or how a sweep walks. A class
 //! of arrays is an element type and a number of elements; the shape travels with the borrower.
 
 mod arena;
+mod class;
 mod element;
 mod grad;
 #[cfg(feature = "huge-pages")]

@@ -54,11 +54,20 @@ pub(crate) const DEFAULT: Bounded = Bounded {
     ..Bounded::UNLIMITED
 };
 
-/// What an arena may hold: it is private to one sweep and ends with it.
-pub(crate) const ARENA: Bounded = Bounded {
-    pool_buffers: 256,
-    ..Bounded::UNLIMITED
-};
+/// What an arena may hold: 256 arrays. It is private to one sweep and ends with it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ArenaBound;
+
+impl Retention for ArenaBound {
+    #[inline]
+    fn rule(&mut self, _: Offer, held: Held) -> Verdict {
+        if held.buffers < 256 {
+            Verdict::Keep
+        } else {
+            Verdict::Refuse(Refusal::PoolFull)
+        }
+    }
+}
 
 /// A policy with a bound in elements beside it.
 #[derive(Debug)]

@@ -16,11 +16,12 @@ use std::sync::{Arc, LazyLock};
 
 use pool_core::sync::Mutex;
 use pool_core::{
-    Block, Bounded, Counters, Discarded, ElementClass, Exact, Found, Refusal, Retention, Shelf,
-    State, Stats, Switch,
+    Block, Bounded, Counters, Discarded, Exact, Found, Refusal, Retention, Shelf, State, Stats,
+    Switch,
 };
 
 use crate::arena::{Arena, Front};
+use crate::class::ArrayClass;
 #[cfg(feature = "huge-pages")]
 use crate::huge::HugePages;
 use crate::limits::{CONSERVATIVE, DEFAULT, Elements, Limited};
@@ -65,7 +66,7 @@ struct Shared<P> {
 
 /// What the lock guards.
 struct Vault<P> {
-    shelf: Shelf<ElementClass, Block, Limited<P>, Exact<ElementClass>>,
+    shelf: Shelf<ArrayClass, Block, Limited<P>, Exact<ArrayClass>>,
     /// The switch's state when it was last looked at under the lock.
     state: State,
     /// Emptied tiers of ended sweeps. Their counters stay listed.
@@ -273,7 +274,7 @@ impl<P: Retention> GradPool<P> {
     }
 
     /// Looks for an array in the shared tier.
-    pub(crate) fn request(&self, class: ElementClass) -> Found<Block> {
+    pub(crate) fn request(&self, class: ArrayClass) -> Found<Block> {
         let (stale, found) = {
             let mut vault = self.shared.vault.lock();
             let stale = vault.renew(self.state());
@@ -284,7 +285,7 @@ impl<P: Retention> GradPool<P> {
     }
 
     /// Takes back an array.
-    pub(crate) fn take_back(&self, class: ElementClass, block: Block) {
+    pub(crate) fn take_back(&self, class: ArrayClass, block: Block) {
         let freed = {
             let mut vault = self.shared.vault.lock();
             let stale = vault.renew(self.state());
@@ -338,7 +339,7 @@ impl<P: Retention> Vault<P> {
         Some(self.shelf.clear())
     }
 
-    fn request(&mut self, class: ElementClass) -> Found<Block> {
+    fn request(&mut self, class: ArrayClass) -> Found<Block> {
         if !self.state.is_on() {
             self.shelf.counters().bypass();
             return Found::Bypass;
@@ -350,7 +351,7 @@ impl<P: Retention> Vault<P> {
         found
     }
 
-    fn take_back(&mut self, class: ElementClass, block: Block) -> Result<Discarded<Block>, Block> {
+    fn take_back(&mut self, class: ArrayClass, block: Block) -> Result<Discarded<Block>, Block> {
         if self.state.is_on() {
             self.shelf.policy_mut().offering(class.len());
             Ok(self.shelf.offer(class, block))
@@ -367,10 +368,10 @@ impl<P: Retention> Vault<P> {
             refused: Vec::new(),
         };
         self.shelf.counters().absorb(&front.counters().take());
-        front.pour(|class, block| {
+        front.pour(|class, blocks| {
             self.shelf.policy_mut().offering(class.len());
             self.shelf
-                .restock(class, block, |block| freed.refused.push(block));
+                .restock(class, blocks, |block| freed.refused.push(block));
         });
         if self.spare.len() < SPARES {
             self.spare.push(front);
