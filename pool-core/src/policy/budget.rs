@@ -212,6 +212,17 @@ mod tests {
             Verdict::Refuse(Refusal::PoolFull)
         );
         assert_eq!(share.clone().reserved, 0);
+        assert!(share.admit(100) && !share.admit(101));
+    }
+
+    #[test]
+    fn a_dropped_share_gives_back_everything_and_no_more() {
+        let budget = Budget::new(100);
+        let (mut mine, mut theirs) = (budget.share(), budget.share());
+        mine.rule(Offer::of(60), Held::default());
+        theirs.rule(Offer::of(30), Held::default());
+        drop(mine);
+        assert_eq!(budget.used(), 30);
     }
 
     #[test]
