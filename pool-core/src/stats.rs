@@ -483,4 +483,135 @@ mod tests {
     fn a_rate_without_requests_is_none_and_not_a_division_by_zero() {
         assert_eq!(Stats::default().hit_rate(), None);
     }
+
+    /// A different number in each field; no field is left to a default, so that a new one is
+    /// noticed here.
+    fn distinct(from: u64) -> Stats {
+        Stats {
+            hits: from + 1,
+            misses: from + 2,
+            bypassed: from + 3,
+            returns: from + 4,
+            kept: from + 5,
+            detached: from + 6,
+            adopted: from + 7,
+            evicted: from + 8,
+            cleared: from + 9,
+            zeroed_bytes: from + 10,
+            held_buffers: from + 11,
+            held_bytes: from + 12,
+            classes: from + 13,
+            peak_buffers: from + 14,
+            peak_bytes: from + 15,
+            refused: std::array::from_fn(|reason| from + 16 + reason as u64),
+        }
+    }
+
+    #[test]
+    fn every_count_is_summed_subtracted_and_absorbed_by_itself() {
+        let sum = distinct(0) + distinct(100);
+        assert_eq!(sum.hits, 102);
+        assert_eq!(sum.since(&distinct(100)).misses, 2);
+        let difference = distinct(100).since(&distinct(0));
+        let later = distinct(100);
+        let expected = Stats {
+            hits: 100,
+            misses: 100,
+            bypassed: 100,
+            returns: 100,
+            kept: 100,
+            detached: 100,
+            adopted: 100,
+            evicted: 100,
+            cleared: 100,
+            zeroed_bytes: 100,
+            refused: [100; Refusal::ALL.len()],
+            ..later
+        };
+        assert_eq!(difference, expected);
+
+        let counters = Counters::default();
+        counters.absorb(&distinct(0));
+        counters.absorb(&distinct(0));
+        let absorbed = counters.snapshot();
+        let mut twice = distinct(0) + distinct(0);
+        // What follows from the other counts, and what is held, is not taken over.
+        twice.returns = absorbed.returns;
+        (twice.held_buffers, twice.held_bytes, twice.classes) = (0, 0, 0);
+        (twice.peak_buffers, twice.peak_bytes) = (0, 0);
+        assert_eq!(absorbed, twice);
+        assert_eq!(counters.take(), twice);
+        assert_eq!(counters.snapshot(), Stats::default());
+    }
+
+    #[test]
+    fn the_high_water_marks_are_the_most_that_was_ever_held() {
+        let counters = Counters::default();
+        counters.enter(counters.held(), 8, true);
+        counters.enter(counters.held(), 8, false);
+        counters.leave(8, false);
+        counters.enter(counters.held(), 4, true);
+        let stats = counters.snapshot();
+        assert_eq!(
+            (stats.held_buffers, stats.held_bytes, stats.classes),
+            (2, 12, 2)
+        );
+        assert_eq!((stats.peak_buffers, stats.peak_bytes), (2, 16));
+        counters.leave(4, true);
+        counters.leave(8, true);
+        assert_eq!(counters.held(), Held::default());
+    }
+
+    #[test]
+    fn what_is_out_is_what_was_lent_or_adopted_and_did_not_come_back() {
+        let stats = Stats {
+            hits: 5,
+            misses: 7,
+            adopted: 2,
+            returns: 4,
+            detached: 3,
+            ..Stats::default()
+        };
+        assert_eq!((stats.acquires(), stats.live()), (12, 7));
+        assert_eq!(stats.hit_rate(), Some(5.0 / 12.0));
+        assert_eq!(distinct(0).refusals(), (16..24).sum::<u64>());
+    }
+
+    #[test]
+    fn the_table_has_a_line_for_each_number() {
+        let table = distinct(0).to_string();
+        let lines: Vec<_> = table
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
+        let expected = [
+            "hit rate 33.33 %",
+            "hits 1",
+            "misses 2",
+            "bypassed 3",
+            "returns 4",
+            "kept 5",
+            "refused 156",
+            "buffer too large 16",
+            "class full 17",
+            "pool full 18",
+            "too many classes 19",
+            "unpooled 20",
+            "switched off 21",
+            "closed 22",
+            "other 23",
+            "detached 6",
+            "adopted 7",
+            "evicted 8",
+            "cleared 9",
+            "bytes zeroed 10",
+            "buffers held 11",
+            "bytes held 12",
+            "classes held 13",
+            "most buffers held 14",
+            "most bytes held 15",
+        ];
+        assert_eq!(lines, expected);
+        assert!(Stats::default().to_string().contains("hit rate"));
+    }
 }
