@@ -327,7 +327,7 @@ impl<P: Retention> Arena<P> {
     /// Counts an array that left for good.
     pub(crate) fn let_go(&self) {
         if let Some(tier) = &self.tier {
-            tier.pool.let_go();
+            tier.front.borrow().counters().detach_own();
         }
     }
 }
@@ -349,7 +349,8 @@ impl<P: Retention> Tier<P> {
         }
     }
 
-    /// Looks for an array here, then behind.
+    /// Looks for an array that is not [at hand](Arena::at_hand): behind, as the front holds none, or
+    /// only ones from before the pool was cleared.
     fn take(&self, class: ArrayClass, contents: Contents) -> Found<Block> {
         let now = self.pool.state();
         let mut front = self.front.borrow_mut();
@@ -358,10 +359,9 @@ impl<P: Retention> Tier<P> {
             front.counters().bypass();
             return Found::Bypass;
         }
-        let held = front.shelf.try_take(class);
-        // The shared tier asks its policy, which nothing here is borrowed meanwhile for.
+        // The shared tier asks its policy, and nothing here is borrowed meanwhile.
         drop(front);
-        let found = held.map_or_else(|| self.pool.request(class), Found::Hit);
+        let found = self.pool.request(class);
         if contents == Contents::Zeroed && !matches!(found, Found::Bypass) {
             self.front.borrow().counters().zeroed(class.bytes());
         }

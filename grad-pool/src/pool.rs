@@ -275,10 +275,14 @@ impl<P: Retention> GradPool<P> {
 
     /// Looks for an array in the shared tier.
     pub(crate) fn request(&self, class: ArrayClass) -> Found<Block> {
-        let (stale, found) = {
+        let mut stale = None;
+        let found = {
             let mut vault = self.shared.vault.lock();
-            let stale = vault.renew(self.state());
-            (stale, vault.request(class))
+            let now = self.state();
+            if vault.state != now {
+                stale = vault.renew(now);
+            }
+            vault.request(class)
         };
         drop(stale);
         found

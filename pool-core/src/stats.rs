@@ -269,6 +269,13 @@ impl Counters {
         bump(&self.zeroed_bytes, bytes as u64);
     }
 
+    /// Counts a buffer that left for good. For the one writer, where no other thread
+    /// [detaches](Self::detach).
+    #[inline]
+    pub fn detach_own(&self) {
+        bump(&self.detached, 1);
+    }
+
     /// Counts a buffer that left for good. From any thread, beside the one writer.
     pub fn detach(&self) {
         self.detached.fetch_add(1, Ordering::Relaxed);

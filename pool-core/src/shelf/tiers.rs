@@ -4,7 +4,8 @@
 //!
 //! - [`Shelf::take_at_hand`] and [`Shelf::keep_at_hand`] serve the case that is nearly every one:
 //!   the class is listed and the stack has a buffer, or room for one. They call nothing that is
-//!   not inlined, so a caller keeps its registers.
+//!   not inlined, so a caller keeps its registers, and they note no use of the class: a front tier
+//!   neither evicts nor ends rounds.
 //! - A class is handed over whole: it is looked up once, and its buffers move by one copy of their
 //!   pointers. The policy still rules on each buffer, told what it would have been told had each
 //!   come by itself.
@@ -29,14 +30,7 @@ where
         let at = self.fit.slot_of(&wanted)?;
         let slot = self.slots.get_mut(at)?;
         let buffer = slot.stack.pop()?;
-        let left = slot.stack.len();
-        slot.least = slot.least.min(left);
-        self.counters.leave(wanted.bytes(), left == 0);
-        if at != self.recent {
-            self.recent = at;
-            self.clock += 1;
-            slot.used = self.clock;
-        }
+        self.counters.leave(wanted.bytes(), slot.stack.is_empty());
         self.counters.hit();
         self.policy.on_leave(wanted.bytes());
         self.policy.on_hit(wanted.bytes());
@@ -64,11 +58,6 @@ where
                 // First, while it is known that there is room: what grows a stack is left out then.
                 slot.stack.push(buffer());
                 slot.debug_check();
-                if at != self.recent {
-                    self.recent = at;
-                    self.clock += 1;
-                    slot.used = self.clock;
-                }
                 self.counters.enter(held, class.bytes(), begins);
                 self.counters.keep();
                 Ok(())
