@@ -11,4 +11,40 @@ pub(super) struct Accepted {
 }
 
 /// The list, by file.
-pub(super) const ACCEPTED: &[Accepted] = &[];
+pub(super) const ACCEPTED: &[Accepted] = &[
+    Accepted {
+        file: "pool-core/src/laws.rs",
+        change: "delete field cases from struct Config expression in hold",
+        reason: "as many histories as the library tries by itself; named so that they stay as many",
+    },
+    Accepted {
+        file: "pool-core/src/laws.rs",
+        change: "delete field failure_persistence from struct Config expression in hold",
+        reason: "the library would warn that it finds no file to write a failure to, no more",
+    },
+    Accepted {
+        file: "pool-core/src/policy.rs",
+        change: "replace Retention::admit -> bool with true",
+        reason: "the same program: it is what the default does",
+    },
+    Accepted {
+        file: "pool-core/src/policy.rs",
+        change: "replace Retention::on_hit with ()",
+        reason: "the same program: it is what the default does",
+    },
+    Accepted {
+        file: "pool-core/src/policy.rs",
+        change: "replace Retention::on_miss with ()",
+        reason: "the same program: it is what the default does",
+    },
+    Accepted {
+        file: "pool-core/src/policy.rs",
+        change: "replace Retention::on_leave with ()",
+        reason: "the same program: it is what the default does",
+    },
+    Accepted {
+        file: "pool-core/src/policy.rs",
+        change: "replace Retention::trim -> Option<usize> with None",
+        reason: "the same program: it is what the default does",
+    },
+];
