@@ -60,6 +60,18 @@ pub struct Held {
     pub classes: usize,
 }
 
+impl Held {
+    /// What is held together with `other` of the same classes.
+    #[inline]
+    pub(crate) const fn beside(self, other: Self) -> Self {
+        Self {
+            buffers: self.buffers + other.buffers,
+            bytes: self.bytes + other.bytes,
+            classes: self.classes,
+        }
+    }
+}
+
 /// How one class was used, as its policy is told at the end of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -207,6 +219,16 @@ pub trait Retention {
         true
     }
 
+    /// Says whether the verdict depends on the numbers of the question alone, and what is kept
+    /// with some of them is kept with less held, while all the other notes and questions but
+    /// [`admit`](Self::admit) do nothing.
+    ///
+    /// A pool then need not ask again when a retained buffer was lent and comes back to its place.
+    /// `false` is always right, and the default.
+    fn is_memoryless(&self) -> bool {
+        false
+    }
+
     /// Notes that a borrower wanted `bytes` and got a retained buffer.
     fn on_hit(&mut self, bytes: usize) {
         let _ = bytes;
@@ -244,6 +266,10 @@ impl<R: Retention + ?Sized> Retention for Box<R> {
 
     fn admit(&self, bytes: usize) -> bool {
         (**self).admit(bytes)
+    }
+
+    fn is_memoryless(&self) -> bool {
+        (**self).is_memoryless()
     }
 
     fn on_hit(&mut self, bytes: usize) {

@@ -6,9 +6,11 @@
 //!
 //! Invariants, and what upholds each:
 //!
-//! - The accounts equal what is on the stacks: [`Shelf::push`] and [`Shelf::take_from`] are the
-//!   only ways on and off one at a time, and each adjusts both. They are kept once, in the
-//!   [`Counters`], and what a policy is told is read from there.
+//! - The accounts equal what is on the stacks: a slot's `push` and `pop` are the only ways on and
+//!   off one at a time, and each adjusts both. They are kept once, in the [`Counters`].
+//! - A policy is asked with what it granted: what is on the stacks, and the places that a front
+//!   tier has ([`Shelf::lend`]), be their buffers there or lent. So what is retained in both is
+//!   never more than what the policy granted.
 //! - All buffers of a class have the capacity that the class says, so none is measured or
 //!   remembered by itself. The capacity is compared in debug builds.
 //! - A hit allocates nothing: a class that ran empty keeps its stack and its place in the index.
@@ -18,6 +20,7 @@
 //! - Last in, first out within a class: the buffer whose memory is warmest is lent first.
 
 mod discarded;
+mod places;
 mod slot;
 mod tiers;
 
@@ -83,6 +86,8 @@ pub struct Shelf<K, B, P, F> {
     recent: usize,
     /// Counts changes of `recent`, so that "least recently used" has a meaning.
     clock: u64,
+    /// Buffers and bytes of the places that a front tier has.
+    lent: Held,
     counters: Arc<Counters>,
 }
 
@@ -102,6 +107,7 @@ where
             slots: Vec::new(),
             recent: NONE,
             clock: 0,
+            lent: Held::default(),
             counters: Arc::new(Counters::default()),
         }
     }
@@ -250,7 +256,7 @@ where
             match self.slots.get_mut(self.recent) {
                 Some(slot) if slot.class == class => {
                     let held = self.counters.held();
-                    let verdict = self.policy.rule(slot.offer(), held);
+                    let verdict = self.policy.rule(slot.offer(), held.beside(self.lent));
                     if verdict == Verdict::Keep {
                         slot.push(buffer, held, &self.counters);
                         return Ok(());
@@ -285,8 +291,7 @@ where
                     Some(victim) => {
                         give_up(victim);
                         // Evicting turns to no other class.
-                        let offer = self.slots[self.recent].offer();
-                        verdict = self.policy.rule(offer, self.counters.held());
+                        verdict = self.rule();
                         continue;
                     }
                     None => Refusal::PoolFull,
@@ -312,11 +317,14 @@ where
                 continue;
             };
             let (buffers, bytes) = (watched.buffers, slot.class.bytes());
-            for (left, buffer) in slot.stack.drain(..surplus.min(buffers)).enumerate() {
+            for buffer in slot.stack.drain(..surplus.min(buffers)) {
                 self.policy.on_leave(bytes);
                 self.counters.evict();
-                self.counters.leave(bytes, left + 1 == buffers);
+                self.counters.leave(bytes);
                 discarded.push(buffer);
+            }
+            if slot.places() == 0 {
+                self.counters.end_class();
             }
             slot.begin_watch();
         }
@@ -332,21 +340,42 @@ where
     }
 
     /// Moves every retained buffer out with its class, as to another shelf, and forgets every
-    /// class. The move counts as nothing here; [`Self::clear`] is the call that gives up.
+    /// class of which no front tier has a place. The move counts as nothing here; [`Self::clear`]
+    /// is the call that gives up.
     pub fn drain(&mut self) -> impl Iterator<Item = (K, B)> + use<K, B, P, F> {
-        for slot in &self.slots {
-            self.fit.remove(&slot.class);
-            for _ in &slot.stack {
-                self.policy.on_leave(slot.class.bytes());
+        let drained: Vec<_> = self
+            .slots
+            .iter_mut()
+            .map(|slot| (slot.class, mem::take(&mut slot.stack)))
+            .collect();
+        for (class, stack) in &drained {
+            for _ in stack {
+                self.policy.on_leave(class.bytes());
             }
         }
-        self.recent = NONE;
-        self.counters.empty();
-        mem::take(&mut self.slots).into_iter().flat_map(|slot| {
-            slot.stack
-                .into_iter()
-                .map(move |buffer| (slot.class, buffer))
-        })
+        self.close_empty();
+        self.counters.empty(self.slots.len());
+        drained
+            .into_iter()
+            .flat_map(|(class, stack)| stack.into_iter().map(move |buffer| (class, buffer)))
+    }
+
+    /// Asks the policy about one more buffer of the class in use.
+    fn rule(&mut self) -> Verdict {
+        let offer = self.slots[self.recent].offer();
+        let held = self.counters.held().beside(self.lent);
+        self.policy.rule(offer, held)
+    }
+
+    /// Makes exactly the class `class` the one in use.
+    fn turn_to_exactly(&mut self, class: K) {
+        if self
+            .slots
+            .get(self.recent)
+            .is_none_or(|slot| slot.class != class)
+        {
+            self.turn_to_class(class);
+        }
     }
 
     /// Turns to a stocked class that serves a request of class `wanted`, and says which.
@@ -402,8 +431,8 @@ where
     #[cold]
     #[inline(never)]
     fn open(&mut self, class: K) -> usize {
-        let stocked = self.held().classes;
-        if self.slots.len() - stocked >= EMPTY_CLASSES.max(stocked) {
+        let in_use = self.held().classes;
+        if self.slots.len() - in_use >= EMPTY_CLASSES.max(in_use) {
             self.close_empty();
         }
         let slot = self.slots.len();
@@ -412,14 +441,14 @@ where
         slot
     }
 
-    /// Unlists every class that holds nothing.
+    /// Unlists every class without a place.
     fn close_empty(&mut self) {
         let fit = &mut self.fit;
         self.slots.retain(|slot| {
-            if !slot.is_stocked() {
+            if slot.places() == 0 {
                 fit.remove(&slot.class);
             }
-            slot.is_stocked()
+            slot.places() > 0
         });
         for (place, slot) in self.slots.iter().enumerate() {
             fit.insert(slot.class, place);

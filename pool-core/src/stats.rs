@@ -124,7 +124,8 @@ statistics! {
     held_buffers,
     /// Bytes of capacity retained now.
     held_bytes,
-    /// Classes with at least one retained buffer now.
+    /// Classes with at least one retained buffer now, or one on its way out and back in the place
+    /// that its pool keeps for it.
     classes,
     /// Most buffers ever retained at once.
     peak_buffers,
@@ -166,14 +167,9 @@ impl Counters {
         }
     }
 
-    /// Accounts for one more buffer of `bytes` beside what is `held`; it `begins` its class or does
-    /// not.
+    /// Accounts for one more buffer of `bytes` beside what is `held`.
     #[inline]
-    pub(crate) fn enter(&self, held: Held, bytes: usize, begins: bool) {
-        if begins {
-            let classes = held.classes as u64 + 1;
-            self.classes.store(classes, Ordering::Relaxed);
-        }
+    pub(crate) fn enter(&self, held: Held, bytes: usize) {
         self.weigh((held.bytes + bytes) as u64, held.buffers as u64 + 1);
     }
 
@@ -196,21 +192,56 @@ impl Counters {
         }
     }
 
-    /// Accounts for one buffer of `bytes` less, which `ends` its class or does not.
+    /// Accounts for one buffer of `bytes` less.
     #[inline]
-    pub(crate) fn leave(&self, bytes: usize, ends: bool) {
-        if ends {
-            drop_by(&self.classes, 1);
-        }
+    pub(crate) fn leave(&self, bytes: usize) {
         drop_by(&self.held_bytes, bytes as u64);
         drop_by(&self.held_buffers, 1);
     }
 
-    /// Accounts for a shelf that holds nothing any more.
-    pub(crate) fn empty(&self) {
-        for account in [&self.held_buffers, &self.held_bytes, &self.classes] {
-            account.store(0, Ordering::Relaxed);
-        }
+    /// Accounts for one more class beside what is `held`.
+    #[inline]
+    pub(crate) fn begin_class(&self, held: Held) {
+        let classes = held.classes as u64 + 1;
+        self.classes.store(classes, Ordering::Relaxed);
+    }
+
+    /// Accounts for one class less.
+    #[inline]
+    pub(crate) fn end_class(&self) {
+        drop_by(&self.classes, 1);
+    }
+
+    /// Counts a buffer of `bytes` that a front tier lends from a place of its own. For the one
+    /// writer.
+    #[inline]
+    pub fn lend(&self, bytes: usize) {
+        self.hit();
+        self.leave(bytes);
+    }
+
+    /// Counts a buffer of `bytes` that comes back to a place of a front tier. For the one writer.
+    #[inline]
+    pub fn regain(&self, bytes: usize) {
+        self.keep();
+        self.enter(self.held(), bytes);
+    }
+
+    /// Accounts for a buffer of `bytes` that moves to a front tier. For the one writer.
+    pub fn carry(&self, bytes: usize) {
+        self.enter(self.held(), bytes);
+    }
+
+    /// Accounts for a buffer of `bytes` that a front tier hands on. For the one writer.
+    pub fn hand_on(&self, bytes: usize) {
+        self.leave(bytes);
+    }
+
+    /// Accounts for a shelf that holds nothing any more, but the places of `classes`.
+    pub(crate) fn empty(&self, classes: usize) {
+        self.held_buffers.store(0, Ordering::Relaxed);
+        self.held_bytes.store(0, Ordering::Relaxed);
+        self.classes.store(classes as u64, Ordering::Relaxed);
     }
 
     /// Counts a request served by a retained buffer.
@@ -458,7 +489,8 @@ mod tests {
         front.hit();
         front.zeroed(8);
         front.detach();
-        front.enter(Held::default(), 8, true);
+        front.enter(Held::default(), 8);
+        front.begin_class(Held::default());
         front.refuse(Refusal::Closed);
         let taken = front.take();
         back.absorb(&taken);
@@ -554,18 +586,22 @@ mod tests {
     #[test]
     fn the_high_water_marks_are_the_most_that_was_ever_held() {
         let counters = Counters::default();
-        counters.enter(counters.held(), 8, true);
-        counters.enter(counters.held(), 8, false);
-        counters.leave(8, false);
-        counters.enter(counters.held(), 4, true);
+        counters.begin_class(counters.held());
+        counters.enter(counters.held(), 8);
+        counters.enter(counters.held(), 8);
+        counters.leave(8);
+        counters.begin_class(counters.held());
+        counters.enter(counters.held(), 4);
         let stats = counters.snapshot();
         assert_eq!(
             (stats.held_buffers, stats.held_bytes, stats.classes),
             (2, 12, 2)
         );
         assert_eq!((stats.peak_buffers, stats.peak_bytes), (2, 16));
-        counters.leave(4, true);
-        counters.leave(8, true);
+        counters.leave(4);
+        counters.end_class();
+        counters.leave(8);
+        counters.end_class();
         assert_eq!(counters.held(), Held::default());
     }
 

@@ -54,6 +54,10 @@ impl<A: Retention, B: Retention> Retention for Both<A, B> {
         self.0.admit(bytes) && self.1.admit(bytes)
     }
 
+    fn is_memoryless(&self) -> bool {
+        self.0.is_memoryless() && self.1.is_memoryless()
+    }
+
     fn on_hit(&mut self, bytes: usize) {
         self.0.on_hit(bytes);
         self.1.on_hit(bytes);

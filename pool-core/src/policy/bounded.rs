@@ -171,6 +171,10 @@ impl Retention for Bounded {
     fn admit(&self, bytes: usize) -> bool {
         bytes <= self.buffer_bytes
     }
+
+    fn is_memoryless(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

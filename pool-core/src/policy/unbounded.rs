@@ -18,4 +18,8 @@ impl Retention for Unbounded {
     fn rule(&mut self, _offer: Offer, _held: Held) -> Verdict {
         Verdict::Keep
     }
+
+    fn is_memoryless(&self) -> bool {
+        true
+    }
 }

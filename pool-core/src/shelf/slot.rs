@@ -14,6 +14,8 @@ use crate::stats::Counters;
 pub(super) struct Slot<K, B> {
     pub(super) class: K,
     pub(super) stack: Vec<B>,
+    /// Places that a front tier has, with a buffer or without.
+    pub(super) lent: usize,
     /// The shelf's clock when this class became the one in use.
     pub(super) used: u64,
     /// Fewest buffers on the stack since the last round ended.
@@ -32,6 +34,7 @@ impl<K: Class, B: Buffer> Slot<K, B> {
         Self {
             class,
             stack: Vec::new(),
+            lent: 0,
             used: 0,
             least: 0,
             idle: 0,
@@ -46,21 +49,30 @@ impl<K: Class, B: Buffer> Slot<K, B> {
         !self.stack.is_empty()
     }
 
+    /// Places that the policy granted: of the buffers here, and those of a front tier.
+    #[inline]
+    pub(super) fn places(&self) -> usize {
+        self.stack.len() + self.lent
+    }
+
     /// One more buffer of this class, as a policy sees it.
     #[inline]
     pub(super) fn offer(&self) -> Offer {
-        let bytes = self.class.bytes();
+        let (places, bytes) = (self.places(), self.class.bytes());
         Offer {
             bytes,
-            class_buffers: self.stack.len(),
-            class_bytes: self.stack.len().saturating_mul(bytes),
+            class_buffers: places,
+            class_bytes: places.saturating_mul(bytes),
         }
     }
 
     /// Puts a buffer on the stack, and accounts for it beside what is `held`.
     #[inline]
     pub(super) fn push(&mut self, buffer: impl FnOnce() -> B, held: Held, counters: &Counters) {
-        counters.enter(held, self.class.bytes(), self.stack.is_empty());
+        counters.enter(held, self.class.bytes());
+        if self.places() == 0 {
+            counters.begin_class(held);
+        }
         // The buffer is made once there is room for it: it never has to be dropped on the way, so
         // it needs no place in memory until it has this one.
         self.stack.extend(iter::once_with(buffer));
@@ -82,9 +94,11 @@ impl<K: Class, B: Buffer> Slot<K, B> {
     #[inline]
     pub(super) fn pop(&mut self, counters: &Counters) -> Option<B> {
         let buffer = self.stack.pop()?;
-        let left = self.stack.len();
-        self.least = self.least.min(left);
-        counters.leave(self.class.bytes(), left == 0);
+        self.least = self.least.min(self.stack.len());
+        counters.leave(self.class.bytes());
+        if self.places() == 0 {
+            counters.end_class();
+        }
         Some(buffer)
     }
 

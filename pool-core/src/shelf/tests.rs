@@ -272,3 +272,66 @@ fn what_is_not_at_hand_is_neither_taken_nor_kept_nor_counted() {
     assert_eq!(shelf.held().classes, 0);
     assert_eq!(stats(&shelf).peak_buffers, 4);
 }
+
+const TWO: Bounded = Bounded {
+    pool_buffers: 2,
+    ..Bounded::UNLIMITED
+};
+
+#[test]
+fn a_lent_place_counts_for_the_policy_until_it_is_given_back() {
+    let mut shelf = shelf(TWO);
+    give(&mut shelf, 8);
+    let lent = shelf.lend(8).unwrap();
+    assert_eq!(shelf.held().buffers, 0, "it is not on a stack any more");
+    assert_eq!(stats(&shelf).classes, 1);
+    assert_eq!(give(&mut shelf, 9), 0);
+    assert_eq!(give(&mut shelf, 9), 1, "two places are taken");
+    shelf.restore(8, lent);
+    assert_eq!(shelf.held().buffers, 2);
+    assert!(hits(&mut shelf, 8));
+    assert_eq!(give(&mut shelf, 9), 0);
+}
+
+#[test]
+fn a_place_that_is_given_up_is_free_for_others() {
+    let mut shelf = shelf(TWO);
+    assert!(shelf.reserve(8) && shelf.reserve(8));
+    assert!(!shelf.reserve(8) && !shelf.reserve(9), "two were granted");
+    shelf.release(8);
+    assert!(shelf.reserve(9));
+    shelf.release(8);
+    shelf.release(9);
+    assert_eq!(stats(&shelf).classes, 0);
+    assert_eq!(shelf.lend(8), None);
+    assert_eq!(stats(&shelf), Stats::default());
+}
+
+#[test]
+fn a_place_outlives_a_clear_and_the_sweep_of_empty_classes() {
+    let mut shelf = shelf(TWO);
+    give(&mut shelf, 8);
+    let lent = shelf.lend(8).unwrap();
+    assert!(shelf.clear().is_empty());
+    for bytes in 100..if cfg!(miri) { 180 } else { 1000 } {
+        give(&mut shelf, bytes);
+        assert!(hits(&mut shelf, bytes));
+    }
+    assert_eq!(stats(&shelf).classes, 1);
+    shelf.restore(8, lent);
+    assert!(hits(&mut shelf, 8));
+    assert_eq!(stats(&shelf).classes, 0);
+}
+
+#[test]
+fn a_budget_of_bytes_includes_what_is_lent() {
+    let mut shelf = shelf(Bounded {
+        pool_bytes: 20,
+        class_bytes: 16,
+        ..Bounded::UNLIMITED
+    });
+    assert!(shelf.reserve(8) && shelf.reserve(8));
+    assert!(!shelf.reserve(8), "the class has its 16 bytes");
+    assert!(!shelf.reserve(5), "only 4 bytes are left");
+    assert!(shelf.reserve(4));
+}

@@ -30,7 +30,10 @@ where
         let at = self.fit.slot_of(&wanted)?;
         let slot = self.slots.get_mut(at)?;
         let buffer = slot.stack.pop()?;
-        self.counters.leave(wanted.bytes(), slot.stack.is_empty());
+        self.counters.leave(wanted.bytes());
+        if slot.places() == 0 {
+            self.counters.end_class();
+        }
         self.counters.hit();
         self.policy.on_leave(wanted.bytes());
         self.policy.on_hit(wanted.bytes());
@@ -51,14 +54,18 @@ where
         };
         match self.slots.get_mut(at) {
             Some(slot) if slot.stack.len() < slot.stack.capacity() => {
-                let (held, begins) = (self.counters.held(), slot.stack.is_empty());
-                if self.policy.rule(slot.offer(), held) != Verdict::Keep {
+                let (held, begins) = (self.counters.held(), slot.places() == 0);
+                let verdict = self.policy.rule(slot.offer(), held.beside(self.lent));
+                if verdict != Verdict::Keep {
                     return Err(buffer);
                 }
                 // First, while it is known that there is room: what grows a stack is left out then.
                 slot.stack.push(buffer());
                 slot.debug_check();
-                self.counters.enter(held, class.bytes(), begins);
+                self.counters.enter(held, class.bytes());
+                if begins {
+                    self.counters.begin_class(held);
+                }
                 self.counters.keep();
                 Ok(())
             }
@@ -103,7 +110,7 @@ where
         let mut answer = None;
         let mut kept = 0;
         while kept < buffers {
-            let verdict = self.policy.rule(offer, held);
+            let verdict = self.policy.rule(offer, held.beside(self.lent));
             if verdict != Verdict::Keep {
                 answer = Some(verdict);
                 break;
@@ -125,8 +132,10 @@ where
     ///
     /// What `each` leaves in a class is freed.
     pub fn pour(&mut self, mut each: impl FnMut(K, &mut Vec<B>)) {
+        let mut classes = 0;
         for slot in &mut self.slots {
             slot.least = 0;
+            classes += usize::from(slot.lent > 0);
             if slot.stack.is_empty() {
                 continue;
             }
@@ -136,6 +145,6 @@ where
             each(slot.class, &mut slot.stack);
             slot.stack.clear();
         }
-        self.counters.empty();
+        self.counters.empty(classes);
     }
 }
