@@ -142,4 +142,10 @@ mod tests {
         let units = vec![(); 3].into_boxed_slice();
         assert_eq!(Block::from_slice(units).unwrap_err().len(), 3);
     }
+
+    #[test]
+    fn a_block_shows_its_size_and_not_its_contents() {
+        let block = Block::from_slice(vec![1.0_f64; 3].into_boxed_slice()).unwrap();
+        assert_eq!(format!("{block:?}"), "Block { bytes: 24, .. }");
+    }
 }

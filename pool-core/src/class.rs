@@ -93,6 +93,10 @@ impl Class for ElementClass {
 
 #[cfg(test)]
 mod tests {
+    use std::hash::BuildHasher;
+
+    use rustc_hash::FxBuildHasher;
+
     use super::*;
 
     #[test]
@@ -109,5 +113,23 @@ mod tests {
         assert_eq!(ElementClass::of::<u64>(usize::MAX).bytes(), usize::MAX);
         assert!(ElementClass::of::<u64>(0).is_empty());
         assert_eq!(ElementClass::of::<u64>(7).len(), 7);
+        assert!(!ElementClass::of::<u64>(7).is_empty());
+    }
+
+    #[test]
+    fn classes_that_differ_have_hashes_that_differ() {
+        let hash = |class| FxBuildHasher.hash_one::<ElementClass>(class);
+        assert_eq!(
+            hash(ElementClass::of::<f32>(4)),
+            hash(ElementClass::of::<f32>(4))
+        );
+        assert_ne!(
+            hash(ElementClass::of::<f32>(4)),
+            hash(ElementClass::of::<f32>(5))
+        );
+        assert_ne!(
+            hash(ElementClass::of::<f32>(4)),
+            hash(ElementClass::of::<u32>(4))
+        );
     }
 }

@@ -140,4 +140,16 @@ mod tests {
         assert_eq!(fit.slot_of(&100), None);
         assert_eq!(fit.find(&100, |_| true), Some(1));
     }
+
+    #[test]
+    fn a_class_that_is_listed_again_has_one_place() {
+        let mut fit = best(4, &[100]);
+        fit.insert(100, 7);
+        assert_eq!(fit.slot_of(&100), Some(7));
+        fit.remove(&100);
+        assert_eq!(fit.slot_of(&100), None, "the earlier place is gone as well");
+        fit.insert(100, 8);
+        fit.insert(50, 9);
+        assert_eq!((fit.slot_of(&50), fit.slot_of(&100)), (Some(9), Some(8)));
+    }
 }

@@ -335,3 +335,18 @@ fn a_budget_of_bytes_includes_what_is_lent() {
     assert!(!shelf.reserve(5), "only 4 bytes are left");
     assert!(shelf.reserve(4));
 }
+
+#[test]
+fn a_buffer_costs_what_its_capacity_takes() {
+    assert_eq!(Buffer::bytes(&Vec::<u64>::with_capacity(3)), 24);
+    assert_eq!(Buffer::bytes(&vec![0_u64; 3].into_boxed_slice()), 24);
+}
+
+#[test]
+fn a_front_tier_lends_what_it_kept() {
+    let mut front = shelf(Bounded::UNLIMITED);
+    assert!(front.try_take(8).is_none());
+    assert!(front.try_keep(8, || vec![7; 8].into()).is_ok());
+    assert_eq!(front.try_take(8), Some(vec![7; 8].into()));
+    assert_eq!((stats(&front).hits, stats(&front).misses), (1, 0));
+}
