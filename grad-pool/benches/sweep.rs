@@ -4,8 +4,8 @@
 //! cargo bench -p grad-pool --bench sweep
 //! ```
 //!
-//! The floor of a pair is a bare stack of vectors behind a `RefCell`, without key, guard, policy
-//! or statistics. A sweep takes an array, accumulates into every element and returns it once the
+//! The floor of a pair is a bare thread-local stack of vectors, without key, guard, policy or
+//! statistics. A sweep takes an array, accumulates into every element and returns it once the
 //! next node was reached. Both sides return a digest, which must agree before either is timed.
 
 use std::cell::RefCell;
@@ -25,11 +25,21 @@ fn pooled(arena: &Arena, len: usize) -> f64 {
     digest(&mut arena.unspecified::<f64>(len))
 }
 
-fn floor(stack: &RefCell<Vec<Vec<f64>>>, len: usize) -> f64 {
-    let warm = stack.borrow_mut().pop();
+thread_local! {
+    static STACK: RefCell<Vec<Vec<f64>>> = const { RefCell::new(Vec::new()) };
+}
+
+fn floor(len: usize) -> f64 {
+    let alive = "the bench's thread is alive";
+    let warm = STACK
+        .try_with(|stack| stack.borrow_mut().pop())
+        .expect(alive)
+        .filter(|warm| warm.len() == len);
     let mut array = warm.unwrap_or_else(|| vec![0.0; len]);
     let digest = digest(&mut array);
-    stack.borrow_mut().push(array);
+    STACK
+        .try_with(|stack| stack.borrow_mut().push(array))
+        .expect(alive);
     digest
 }
 
@@ -39,25 +49,31 @@ fn pair(criterion: &mut Criterion) {
     for len in [16, 1 << 10, 1 << 14] {
         let len = black_box(len);
         let arena = pool.arena();
-        let stack = RefCell::default();
         let allocated = |len| digest(&mut vec![0.0; len]);
         let expected = allocated(len).to_bits();
-        assert_eq!(floor(&stack, len).to_bits(), expected);
+        assert_eq!(floor(len).to_bits(), expected);
         assert_eq!(pooled(&arena, len).to_bits(), expected);
         let id = |name| BenchmarkId::new(name, len);
         group.bench_function(id("allocated"), |bench| bench.iter(|| allocated(len)));
-        group.bench_function(id("floor"), |bench| bench.iter(|| floor(&stack, len)));
+        group.bench_function(id("floor"), |bench| bench.iter(|| floor(len)));
         group.bench_function(id("arena"), |bench| bench.iter(|| pooled(&arena, len)));
     }
-    // The same with many arrays held, of many lengths.
-    let arena = pool.arena();
-    let held: Vec<_> = (0..255)
-        .map(|each| arena.unspecified::<f64>(1 + each % 32))
-        .collect();
-    drop(held);
-    group.bench_function("arena/255-held-32-lengths", |bench| {
-        bench.iter(|| pooled(&arena, black_box(17)));
-    });
+    // The same with many arrays held, of lengths that are asked for in turn.
+    for (held, lengths) in [(1, 1), (256, 1), (32, 16), (256, 32), (256, 256)] {
+        let arena = pool.arena();
+        let out: Vec<_> = (0..held)
+            .map(|each| arena.unspecified::<f64>(128 + each % lengths))
+            .collect();
+        drop(out);
+        let id = BenchmarkId::new("arena-in-turn", format!("{held}-held-{lengths}-lengths"));
+        group.bench_function(id, |bench| {
+            let mut next = 0;
+            bench.iter(|| {
+                next = if next + 1 < lengths { next + 1 } else { 0 };
+                pooled(&arena, 128 + next)
+            });
+        });
+    }
     group.finish();
 }
 

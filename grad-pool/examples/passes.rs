@@ -7,7 +7,8 @@
 //! Prints the ratio of the least times of two ways to do the same, taken in turn: a block-wise
 //! fill against `<[T]>::fill`; a block-wise copy against `<[T]>::copy_from_slice`; payloads on a boundary of 64 bytes against payloads 16 bytes past
 //! it, which is where a large ordinary allocation begins; a first contribution that is assigned
-//! against one that is added to zeros.
+//! against one that is added to zeros; small arrays from an arena, found and missed, against the
+//! allocator's.
 #![expect(clippy::print_stdout, reason = "an example reports to its user")]
 
 use std::hint::black_box;
@@ -110,6 +111,35 @@ fn first_contribution() {
     }
 }
 
+/// A borrow and its return, and a miss, against an ordinary allocation.
+fn small() {
+    let pool = GradPool::default();
+    let arena = pool.arena();
+    for len in [1, 8, 32, 128, 1024] {
+        let source = vec![1.0_f64; len];
+        let times = race(
+            || drop(black_box(arena.zeroed::<f64>(black_box(len)))),
+            || drop(black_box(vec![0.0_f64; black_box(len)])),
+        );
+        report("zeros: arena | vec![0.0; n]", len, times);
+        let times = race(
+            || drop(black_box(arena.copy_of(black_box(&source[..])))),
+            || drop(black_box(black_box(&source[..]).to_vec())),
+        );
+        report("copy: arena | to_vec", len, times);
+    }
+    // Every array leaves the arena for good, so that every borrow is a miss.
+    let arena = pool.arena();
+    pool.clear();
+    for len in [8, 128, 1024] {
+        let times = race(
+            || drop(black_box(arena.zeroed::<f64>(black_box(len)).detach())),
+            || drop(black_box(vec![0.0_f64; black_box(len)])),
+        );
+        report("a miss: arena | vec![0.0; n]", len, times);
+    }
+}
+
 fn main() {
     println!(
         "{:<44} {:>8} {:>12} {:>12} {:>6}",
@@ -122,4 +152,5 @@ fn main() {
     copies();
     alignment();
     first_contribution();
+    small();
 }

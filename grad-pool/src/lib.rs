@@ -35,6 +35,22 @@
 //! a `Vec` can not own memory that was allocated for a larger alignment than its elements'; the
 //! array would begin inside its allocation, and detaching it would be a copy.
 //!
+//! # Small arrays
+//!
+//! An arena steps aside for no size: `passes` takes and returns arrays of some `f64`, and copies
+//! into them, in turn with the allocator (glibc 2.36, nanoseconds for a pair).
+//!
+//! | | 1 | 8 | 32 | 128 |
+//! |---|---|---|---|---|
+//! | `Arena::zeroed` | 11 | 11 | 15 | 17 |
+//! | `vec![0.0; n]` | 22 | 22 | 45 | 34 |
+//! | `Arena::copy_of` | 16 | 15 | 17 | 28 |
+//! | `to_vec` | 19 | 18 | 18 | 23 |
+//!
+//! A borrow that finds nothing takes the shared tier's lock and then allocates: 31 ns with 8
+//! elements, where the allocator alone took 22, and 36 with 128, where it took 45. Up to 1 KiB it
+//! zeroes the array itself, which costs less than asking for zeros.
+//!
 //! This crate deliberately does not know graphs, shapes, operations or how a sweep walks. A class
 //! of arrays is an element type and a number of elements; the shape travels with the borrower.
 

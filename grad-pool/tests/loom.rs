@@ -65,6 +65,27 @@ fn two_flushes_hand_over_every_array_and_every_count() {
 }
 
 #[test]
+fn three_leaves_that_come_home_at_once_leave_as_many_as_the_pool_may_hold() {
+    loom::model(|| {
+        let pool = GradPool::new(ONE);
+        let leaves = {
+            let arena = pool.arena();
+            [1, 2, 2].map(|len| arena.zeroed::<f32>(len).into_leaf())
+        };
+        let [mine, others @ ..] = leaves;
+        let others = others.map(|leaf| thread::spawn(move || drop(leaf)));
+        drop(mine);
+        for other in others {
+            other.join().unwrap();
+        }
+        let stats = pool.stats();
+        assert_eq!((stats.returns, stats.held_buffers), (3, 1));
+        assert_eq!(stats.refused_for(Refusal::PoolFull), 2);
+        check_identities(stats);
+    });
+}
+
+#[test]
 fn a_pool_that_is_switched_off_holds_nothing_however_a_leaf_comes_home() {
     loom::model(|| {
         let pool = GradPool::new(Bounded::UNLIMITED);

@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn it_finds_what_a_map_finds_through_insertions_and_removals() {
-        let steps = if cfg!(miri) { 50 } else { 2000 };
+        let steps = if cfg!(miri) { 5 } else { 2000 };
         against_a_map(|number| number, steps);
         against_a_map(|number| number << 32, steps);
         against_a_map(Crowded, steps);
