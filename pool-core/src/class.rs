@@ -53,6 +53,17 @@ impl ElementClass {
         }
     }
 
+    /// The class of a buffer of the elements of `slice`.
+    #[inline]
+    #[must_use]
+    pub fn of_slice<T: 'static>(slice: &[T]) -> Self {
+        Self {
+            element: TypeId::of::<T>(),
+            len: slice.len(),
+            bytes: size_of_val(slice),
+        }
+    }
+
     /// Number of elements.
     #[must_use]
     pub const fn len(&self) -> usize {
@@ -106,6 +117,9 @@ mod tests {
         assert_ne!(ElementClass::of::<f32>(4), ElementClass::of::<f32>(5));
         // As many bytes, and yet another class.
         assert_ne!(ElementClass::of::<f32>(4), ElementClass::of::<f64>(2));
+        let of_slice = ElementClass::of_slice(&[0.0_f32; 4]);
+        assert_eq!(of_slice, ElementClass::of::<f32>(4));
+        assert_eq!(of_slice.bytes(), 16);
     }
 
     #[test]

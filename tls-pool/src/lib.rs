@@ -11,12 +11,14 @@
 //! | `scratch.rs` | [`Scratch`], the guard |
 //! | `adopt.rs` | [`AdoptError`]: a vector that the pool would not take |
 //! | `tenant.rs` | one thread's shelf of one pool |
+//! | `hot.rs` | the buffers that a thread uses again and again |
 //! | `register.rs` | one pool's threads: who came, what the ended ones left |
 //!
 //! This crate deliberately does not know shapes beyond their product, arithmetic, files or
 //! sockets; which buffers to retain is the business of a [`Retention`] policy.
 
 mod adopt;
+mod hot;
 mod policy;
 mod pool;
 mod register;

@@ -408,7 +408,7 @@ impl<P: Retention> TlsPool<P> {
     /// The one way back, for a buffer that rode the pool.
     #[inline(never)]
     pub(crate) fn take_back<T: Pod>(&self, data: Box<[T]>) {
-        let class = ElementClass::of::<T>(data.len());
+        let class = ElementClass::of_slice(&data);
         let returned = self.with_shelf(|shelf| {
             shelf.give(self.shared.switch.state(), class, || erased(data));
         });

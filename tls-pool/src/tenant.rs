@@ -16,6 +16,7 @@ use pool_core::{
     Stats,
 };
 
+use crate::hot::Hot;
 use crate::pool::Shared;
 
 /// One thread's buffers of one pool.
@@ -39,6 +40,8 @@ pub(crate) struct Estate<P> {
 
 /// A shelf in its thread.
 pub(crate) struct Lodger<P: Retention + 'static> {
+    /// Empty unless the policy is memoryless and the pool is on.
+    hot: Hot,
     estate: Estate<P>,
     /// What the shelf had counted before this thread took it over.
     before: Stats,
@@ -70,6 +73,7 @@ impl<P: Retention> Lodger<P> {
     fn arrive(pool: &Arc<Shared<P>>) -> Self {
         let estate = pool.arrive();
         Self {
+            hot: Hot::default(),
             before: estate.shelf.counters().snapshot(),
             estate,
             pool: Arc::downgrade(pool),
@@ -85,21 +89,56 @@ impl<P: Retention> Lodger<P> {
         take: impl FnOnce(Block) -> R,
     ) -> Found<R> {
         self.renew(now);
-        if !now.is_on() {
+        let counters = self.estate.shelf.counters();
+        if let Some(block) = self.hot.take(class, counters) {
+            return Found::Hit(take(block));
+        }
+        match self.take_from_shelf(class) {
+            Found::Hit(block) => Found::Hit(take(block)),
+            Found::Miss => Found::Miss,
+            Found::Bypass => Found::Bypass,
+        }
+    }
+
+    #[inline(never)]
+    fn take_from_shelf(&mut self, class: ElementClass) -> Found<Block> {
+        if !self.estate.state.is_on() {
             self.counters().bypass();
             return Found::Bypass;
         }
-        self.estate.shelf.request_with(class, take)
+        self.estate.shelf.request(class)
     }
 
     /// Takes back a buffer, which is made only if it is kept.
     #[inline]
     pub(crate) fn give(&mut self, now: State, class: ElementClass, block: impl FnOnce() -> Block) {
         self.renew(now);
-        if now.is_on() {
-            self.estate.shelf.offer_with(class, block, drop);
-        } else {
-            self.counters().refuse(Refusal::SwitchedOff);
+        let counters = self.estate.shelf.counters();
+        if let Err(block) = self.hot.give(class, block, counters) {
+            self.give_to_shelf(class, block());
+        }
+    }
+
+    #[inline(never)]
+    fn give_to_shelf(&mut self, class: ElementClass, block: Block) {
+        let (hot, shelf) = (&mut self.hot, &mut self.estate.shelf);
+        if !self.estate.state.is_on() {
+            shelf.counters().refuse(Refusal::SwitchedOff);
+            return;
+        }
+        if !shelf.policy().is_memoryless() {
+            shelf.offer_with(class, || block, drop);
+            return;
+        }
+        let older = hot.exchange(class, block);
+        match shelf.try_keep(class, || older) {
+            Ok(()) => hot.settle(class, shelf),
+            Err(older) => {
+                let block = hot.exchange(class, older());
+                hot.flush(shelf);
+                // What is refused is dropped here.
+                shelf.offer_with(class, || block, drop);
+            }
         }
     }
 
@@ -115,11 +154,13 @@ impl<P: Retention> Lodger<P> {
     #[inline(never)]
     fn begin_anew(&mut self, now: State) {
         self.estate.state = now;
+        self.hot.flush(&mut self.estate.shelf);
         drop(self.estate.shelf.clear());
     }
 
     /// Ends a round of this thread's policy.
     pub(crate) fn end_round(&mut self) -> Discarded<Block> {
+        self.hot.flush(&mut self.estate.shelf);
         self.estate.shelf.end_round()
     }
 
@@ -140,7 +181,9 @@ impl<P: Retention> Tenant for Lodger<P> {
         self.pool.strong_count() == 0
     }
 
-    fn close(self: Box<Self>) {
+    fn close(mut self: Box<Self>) {
+        let Self { hot, estate, .. } = &mut *self;
+        hot.flush(&mut estate.shelf);
         if let Some(pool) = self.pool.upgrade() {
             pool.retire(self.estate);
         }

@@ -13,7 +13,7 @@
 use std::collections::HashSet;
 
 use proptest::prelude::*;
-use tls_pool::{Bounded, Refusal, Scratch, Stats, TlsPool};
+use tls_pool::{Bounded, Held, Offer, Refusal, Retention, Scratch, Stats, TlsPool, Verdict};
 
 const LIMITS: Bounded = Bounded {
     buffer_bytes: 400,
@@ -23,6 +23,20 @@ const LIMITS: Bounded = Bounded {
     classes: 3,
     ..Bounded::UNLIMITED
 };
+
+/// The same limits from a policy that wants to be asked every time.
+#[derive(Clone)]
+struct Asked(Bounded);
+
+impl Retention for Asked {
+    fn rule(&mut self, offer: Offer, held: Held) -> Verdict {
+        self.0.rule(offer, held)
+    }
+
+    fn admit(&self, bytes: usize) -> bool {
+        self.0.admit(bytes)
+    }
+}
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -58,12 +72,12 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// A borrowed buffer of either element type.
-enum Buffer<'p> {
-    Narrow(Scratch<'p, u8>),
-    Wide(Scratch<'p, [u64; 2]>),
+enum Buffer<'p, P: Retention + 'static> {
+    Narrow(Scratch<'p, u8, P>),
+    Wide(Scratch<'p, [u64; 2], P>),
 }
 
-impl Buffer<'_> {
+impl<P: Retention> Buffer<'_, P> {
     fn bytes(&mut self) -> &mut [u8] {
         match self {
             Self::Narrow(scratch) => scratch,
@@ -164,18 +178,24 @@ impl Model {
     }
 
     /// Compares with the pool, by walking the list.
-    fn check(&mut self, stats: Stats) {
+    fn check(&mut self, stats: Stats, asked: bool) {
         let held: usize = self.kept.iter().map(|&(class, _)| bytes_of(class)).sum();
         self.counts.held_buffers = self.kept.len() as u64;
         self.counts.held_bytes = held as u64;
-        self.counts.classes = self.classes() as u64;
+        // A place whose buffer is out goes on counting as its class.
+        let classes = self.classes() as u64;
+        assert!(stats.classes >= classes && stats.classes <= LIMITS.classes as u64);
+        if asked {
+            assert_eq!(stats.classes, classes);
+        }
+        self.counts.classes = stats.classes;
         self.counts.peak_buffers = self.counts.peak_buffers.max(self.counts.held_buffers);
         self.counts.peak_bytes = self.counts.peak_bytes.max(self.counts.held_bytes);
         assert_eq!(stats, self.counts);
     }
 }
 
-fn take<'p>(pool: &'p TlsPool, step: &Step) -> Buffer<'p> {
+fn take<'p, P: Retention>(pool: &'p TlsPool<P>, step: &Step) -> Buffer<'p, P> {
     let &Step::Take {
         wide,
         len,
@@ -198,10 +218,9 @@ fn take<'p>(pool: &'p TlsPool, step: &Step) -> Buffer<'p> {
     }
 }
 
-fn run(steps: Vec<Step>) {
-    let pool = TlsPool::new(LIMITS);
+fn run<P: Retention>(pool: &TlsPool<P>, asked: bool, steps: Vec<Step>) {
     let mut model = Model::default();
-    let mut out: Vec<(Live, Buffer<'_>)> = Vec::new();
+    let mut out: Vec<(Live, Buffer<'_, P>)> = Vec::new();
     for step in steps {
         match step {
             Step::Take {
@@ -209,7 +228,7 @@ fn run(steps: Vec<Step>) {
             } => {
                 let class = (wide, len);
                 let (expected, rides) = model.take(class, zeroed);
-                let mut buffer = take(&pool, &step);
+                let mut buffer = take(pool, &step);
                 let contents = buffer.bytes();
                 assert_eq!(contents.len(), bytes_of(class));
                 if zeroed {
@@ -259,7 +278,7 @@ fn run(steps: Vec<Step>) {
             filled.count(),
             "two borrowers share memory"
         );
-        model.check(pool.stats());
+        model.check(pool.stats(), asked);
         assert_eq!(pool.stats(), pool.thread_stats());
         let riding = out.iter().filter(|(live, _)| live.rides).count();
         assert_eq!(pool.stats().live(), riding as u64);
@@ -277,6 +296,7 @@ proptest! {
     fn random_borrows_drops_and_detaches_keep_the_accounts_of_a_plain_list(
         steps in prop::collection::vec(step(), 1..if cfg!(miri) { 40 } else { 200 })
     ) {
-        run(steps);
+        run(&TlsPool::new(LIMITS), false, steps.clone());
+        run(&TlsPool::new(Asked(LIMITS)), true, steps);
     }
 }
