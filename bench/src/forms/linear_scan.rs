@@ -1,7 +1,8 @@
 //! The arena that is usually written first: one list, searched from the back for the length.
 
 use std::cell::RefCell;
-use std::sync::{Mutex, PoisonError};
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::lender::{Class, Element, Lender};
 
@@ -18,12 +19,41 @@ impl<T> Default for LinearScan<T> {
     }
 }
 
+/// What sweeps leave to the next ones.
+pub type Shared<T> = Arc<Mutex<Vec<Vec<T>>>>;
+
+/// An arena that moves every array into a shared list when it is dropped, under one lock.
+#[derive(Debug)]
+pub struct Flushing<T> {
+    arena: LinearScan<T>,
+    shared: Shared<T>,
+}
+
 impl<T> LinearScan<T> {
-    /// Moves every array into a shared list, under one lock, as the end of a sweep does.
-    pub fn flush(&self, shared: &Mutex<Vec<Vec<T>>>) {
-        let mut held = self.0.borrow_mut();
-        let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
-        shared.append(&mut held);
+    /// An arena with what an earlier one left, which will leave it to the next.
+    #[must_use]
+    pub fn over(shared: Shared<T>) -> Flushing<T> {
+        let arena = Self::default();
+        arena
+            .0
+            .borrow_mut()
+            .append(&mut shared.lock().unwrap_or_else(PoisonError::into_inner));
+        Flushing { arena, shared }
+    }
+}
+
+impl<T> Deref for Flushing<T> {
+    type Target = LinearScan<T>;
+
+    fn deref(&self) -> &LinearScan<T> {
+        &self.arena
+    }
+}
+
+impl<T> Drop for Flushing<T> {
+    fn drop(&mut self) {
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.append(self.arena.0.get_mut());
     }
 }
 

@@ -3,10 +3,11 @@
 use tls_pool::TlsPool;
 
 use super::lenders::Missing;
+use super::{one, size_name};
 use crate::case::{Case, Count, Finding, Target};
 use crate::forms::{Malloc, Queues, Stacks, StringKeyed};
-use crate::lender::{Class, Element, Lender, across, pairs};
-use crate::side::{Run, Side, on_threads, timed};
+use crate::lender::{Class, Lender, across, pairs};
+use crate::side::{Run, Side, on_threads};
 
 /// A pair, so many times, of one class or of sixteen in turn.
 #[derive(Debug, Clone)]
@@ -56,6 +57,12 @@ pub fn pair_specs() -> Vec<PairSpec> {
 }
 
 impl PairSpec {
+    /// Elements of a buffer of each class, by the class's number.
+    #[must_use]
+    pub fn lens(&self) -> Vec<usize> {
+        self.classes.iter().map(Class::len).collect()
+    }
+
     /// A side that does these pairs with the lender that `make` makes.
     pub fn side<L: Lender<f64> + Sync + 'static>(
         &self,
@@ -69,15 +76,6 @@ impl PairSpec {
             let (lender, classes) = (make(), classes.clone());
             on_threads(threads, move |rounds| pairs(&lender, &classes, rounds))
         })
-    }
-}
-
-/// "8KiB".
-pub(super) fn size_name(bytes: usize) -> String {
-    match bytes {
-        0..0x400 => format!("{bytes}B"),
-        0x400..0x10_0000 => format!("{}KiB", bytes >> 10),
-        _ => format!("{}MiB", bytes >> 20),
     }
 }
 
@@ -127,19 +125,6 @@ pub const UNKEYED: &[&str] = &[
     "lockfree-object-pool",
     "sharded-slab",
 ];
-
-/// A pair of one class of so many bytes, on one thread.
-fn one<T: Element, L: Lender<T> + 'static>(
-    name: &str,
-    bytes: usize,
-    make: impl Fn() -> L + 'static,
-) -> Side {
-    let class = Class::of(0, bytes / size_of::<T>());
-    Side::new(name, move || {
-        let lender = make();
-        timed(move |rounds| pairs(&lender, &[class], rounds))
-    })
-}
 
 fn small(bytes: usize) -> Case {
     Case::new(

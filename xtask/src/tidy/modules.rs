@@ -3,7 +3,7 @@
 //! The compiler itself says what it read: a check of all targets leaves a list of source files
 //! beside each artifact, in the format of a makefile. What stands in none of them is a fault. That
 //! covers modules that a macro declares, `#[path]` and `include!`, which a search of the text
-//! would miss.
+//! would miss. Files of a workspace apart, as `peers/` is, are not this one's.
 
 use std::collections::HashSet;
 use std::fs;
@@ -27,10 +27,20 @@ pub(super) fn faults(metadata: &Metadata, sources: &[PathBuf]) -> Result<Vec<Str
     }
     Ok(sources
         .iter()
-        .filter(|path| !reached.contains(*path))
+        .filter(|path| !reached.contains(*path) && !is_apart(root, path))
         .map(|path| path.strip_prefix(root).unwrap_or(path))
         .map(|path| format!("{} is included by no target", path.display()))
         .collect())
+}
+
+/// Whether a folder between the root and the file begins a workspace of its own.
+fn is_apart(root: &Path, path: &Path) -> bool {
+    let folders = path.ancestors().skip(1);
+    let mut between = folders.take_while(|folder| *folder != root);
+    between.any(|folder| {
+        fs::read_to_string(folder.join("Cargo.toml"))
+            .is_ok_and(|manifest| manifest.lines().any(|line| line == "[workspace]"))
+    })
 }
 
 /// What a check of every target of every member makes.
@@ -113,5 +123,14 @@ mod tests {
             faults(&metadata, &[known, stray]).unwrap(),
             ["xtask/tests/stray.rs is included by no target"]
         );
+    }
+
+    #[test]
+    fn only_a_folder_below_the_root_can_be_a_workspace_apart() {
+        let metadata = workspace::metadata().unwrap();
+        let root = metadata.workspace_root.as_std_path();
+        assert!(is_apart(root, &root.join("peers/src/bin/any.rs")));
+        assert!(!is_apart(root, &root.join(file!())));
+        assert!(!is_apart(root, &root.join("stray.rs")));
     }
 }
