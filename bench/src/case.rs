@@ -15,6 +15,9 @@ pub struct Case {
     pub ours: Side,
     /// The most that a round of ours may take, in nanoseconds.
     pub limit: Option<f64>,
+    /// Rounds that are the least worth starting a clock for: more than one where threads begin a
+    /// lap together. Criterion's own figures are per so many rounds, the table's are per round.
+    pub batch: u64,
     /// What ours is compared with.
     pub against: Vec<Against>,
 }
@@ -48,6 +51,7 @@ impl Case {
             claim,
             ours,
             limit: None,
+            batch: 1,
             against: Vec::new(),
         }
     }
@@ -56,6 +60,13 @@ impl Case {
     #[must_use]
     pub fn against(mut self, side: Side, target: Target) -> Self {
         self.against.push(Against { side, target });
+        self
+    }
+
+    /// Starts no clock for fewer rounds than a thousand.
+    #[must_use]
+    pub fn in_batches(mut self) -> Self {
+        self.batch = 1000;
         self
     }
 

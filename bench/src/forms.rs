@@ -13,7 +13,7 @@ pub mod string_keyed;
 
 pub use linear_scan::LinearScan;
 pub use locked_fit::LockedFit;
-pub use malloc::Malloc;
+pub use malloc::{Filled, Malloc};
 pub use queue::Queues;
 pub use stack::Stacks;
 pub use string_keyed::StringKeyed;

@@ -78,12 +78,15 @@ pub(crate) fn case(
     let mut alone = Vec::new();
     let mut failed = None;
     group.bench_function(&case.ours.name, |bencher| {
-        bencher.iter_custom(|rounds| match ours(rounds) {
-            Ok(lap) => {
-                alone.push((rounds, lap));
-                lap.time
+        bencher.iter_custom(|batches| {
+            let rounds = batches * case.batch;
+            match ours(rounds) {
+                Ok(lap) => {
+                    alone.push((rounds, lap));
+                    lap.time
+                }
+                Err(error) => give_up(&mut failed, error),
             }
-            Err(error) => give_up(&mut failed, error),
         });
     });
     if let Some(error) = failed {
@@ -106,7 +109,8 @@ pub(crate) fn case(
         let mut pairs = Vec::new();
         let mut failed = None;
         group.bench_function(BenchmarkId::from_parameter(name), |bencher| {
-            bencher.iter_custom(|rounds| {
+            bencher.iter_custom(|batches| {
+                let rounds = batches * case.batch;
                 let ours_first = pairs.len() % 2 == 0;
                 match pair(&mut ours, &mut other, rounds, ours_first) {
                     Ok(pair) => {

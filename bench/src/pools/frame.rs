@@ -5,7 +5,7 @@ use frame_pool::{Bounded, FramePool};
 use super::lenders::Missing;
 use super::{one, size_name};
 use crate::case::{Case, Target};
-use crate::forms::{LockedFit, Malloc, Queues, Stacks};
+use crate::forms::{Filled, LockedFit, Malloc, Queues, Stacks};
 use crate::lender::{Class, Lender, across, pairs};
 use crate::side::{Side, on_threads};
 
@@ -31,7 +31,7 @@ fn pair(len: usize, held: usize, threads: usize) -> Case {
     } else {
         Target::Shown
     };
-    Case::new(
+    let case = Case::new(
         format!("frame/pair/{}/{held}-held/{threads}t", size_name(len)),
         "a frame costs what a bare stack costs, two and a half times over, whatever else is held",
         filled("frame-pool", len, held, threads, FramePool::default),
@@ -49,7 +49,8 @@ fn pair(len: usize, held: usize, threads: usize) -> Case {
             LockedFit::default,
         ),
         Target::Shown,
-    )
+    );
+    if threads > 1 { case.in_batches() } else { case }
 }
 
 /// Pairs of one length, over a lender that also holds so many buffers of other lengths.
@@ -103,6 +104,7 @@ fn crossing(len: usize) -> Case {
         Target::AtMost(1.0),
     )
     .against(Side::peer("mimalloc", "mimalloc"), Target::AtMost(1.0))
+    .in_batches()
 }
 
 /// A frame that crosses, from the process's allocator; what a peer serves.
@@ -126,7 +128,11 @@ fn small(len: usize) -> Case {
         one::<u8, _>("frame-pool", len, FramePool::default),
     )
     .against(
-        one::<u8, _>("malloc", len, || Malloc),
+        one::<u8, _>("malloc and fill", len, || Filled),
+        Target::NanosMore(3.0),
+    )
+    .against(
+        one::<u8, _>("calloc", len, || Malloc),
         Target::NanosMore(3.0),
     )
 }
@@ -138,7 +144,11 @@ fn miss() -> Case {
         one::<u8, _>("frame-pool", 1 << 10, || Missing(FramePool::default())),
     )
     .against(
-        one::<u8, _>("malloc", 1 << 10, || Malloc),
+        one::<u8, _>("malloc and fill", 1 << 10, || Filled),
+        Target::NanosMore(15.0),
+    )
+    .against(
+        one::<u8, _>("calloc", 1 << 10, || Malloc),
         Target::NanosMore(15.0),
     )
 }

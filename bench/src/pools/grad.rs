@@ -11,7 +11,7 @@ use grad_pool::{Arena, GradPool};
 use super::lenders::Missing;
 use crate::case::{Case, Target};
 use crate::forms::linear_scan::Shared;
-use crate::forms::{LinearScan, Malloc, Stacks};
+use crate::forms::{Filled, LinearScan, Malloc, Stacks};
 use crate::lender::{Class, Lender, pairs};
 use crate::side::{Lap, Run, Side, timed};
 
@@ -129,7 +129,11 @@ fn small(bytes: usize) -> Case {
         super::one("grad-pool", bytes, || GradPool::default().arena()),
     )
     .against(
-        super::one::<f64, _>("malloc", bytes, || Malloc),
+        super::one::<f64, _>("malloc and fill", bytes, || Filled),
+        Target::NanosMore(3.0),
+    )
+    .against(
+        super::one::<f64, _>("calloc", bytes, || Malloc),
         Target::NanosMore(3.0),
     )
 }
@@ -143,7 +147,11 @@ fn miss() -> Case {
         }),
     )
     .against(
-        super::one::<f64, _>("malloc", 1 << 10, || Malloc),
+        super::one::<f64, _>("malloc and fill", 1 << 10, || Filled),
+        Target::NanosMore(15.0),
+    )
+    .against(
+        super::one::<f64, _>("calloc", 1 << 10, || Malloc),
         Target::NanosMore(15.0),
     )
 }

@@ -5,7 +5,7 @@ use tls_pool::TlsPool;
 use super::lenders::Missing;
 use super::{one, size_name};
 use crate::case::{Case, Count, Finding, Target};
-use crate::forms::{Malloc, Queues, Stacks, StringKeyed};
+use crate::forms::{Filled, Malloc, Queues, Stacks, StringKeyed};
 use crate::lender::{Class, Lender, across, pairs};
 use crate::side::{Run, Side, on_threads};
 
@@ -115,6 +115,9 @@ fn pair(spec: &PairSpec) -> Case {
     for peer in UNKEYED {
         case = case.against(Side::peer("pools", *peer), unkeyed);
     }
+    if spec.threads > 1 {
+        case = case.in_batches();
+    }
     case
 }
 
@@ -133,7 +136,11 @@ fn small(bytes: usize) -> Case {
         one("tls-pool", bytes, TlsPool::default),
     )
     .against(
-        one::<f64, _>("malloc", bytes, || Malloc),
+        one::<f64, _>("malloc and fill", bytes, || Filled),
+        Target::NanosMore(3.0),
+    )
+    .against(
+        one::<f64, _>("calloc", bytes, || Malloc),
         Target::NanosMore(3.0),
     )
 }
@@ -145,7 +152,11 @@ fn miss() -> Case {
         one("tls-pool", 1 << 10, || Missing(TlsPool::default())),
     )
     .against(
-        one::<f64, _>("malloc", 1 << 10, || Malloc),
+        one::<f64, _>("malloc and fill", 1 << 10, || Filled),
+        Target::NanosMore(15.0),
+    )
+    .against(
+        one::<f64, _>("calloc", 1 << 10, || Malloc),
         Target::NanosMore(15.0),
     )
 }
@@ -179,6 +190,7 @@ fn handed_over() -> Case {
         }),
         Target::Shown,
     )
+    .in_batches()
 }
 
 /// The hit rate of what follows a warm-up.

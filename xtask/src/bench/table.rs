@@ -7,7 +7,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use super::report::{Figure, Machine, Ratio, Report, Row, Verdict};
 
 /// Columns of the terminal that the table fills.
-const WIDTH: u16 = 150;
+const WIDTH: u16 = 168;
 
 /// Columns whose cells are numbers.
 const NUMBERS: std::ops::Range<usize> = 2..5;
@@ -16,10 +16,10 @@ const NUMBERS: std::ops::Range<usize> = 2..5;
 pub(super) fn render(report: &Report, before: Option<&Report>) -> String {
     let mut table = Table::new();
     let mut heads = vec![
-        "case and claim",
+        "case: claim",
         "alternative",
-        "ours",
-        "its own",
+        "ours, median / least",
+        "alternative's",
         "ratio (quartiles)",
     ];
     heads.extend(before.map(|_| "ratio before"));
@@ -80,24 +80,28 @@ fn earlier(row: &Row, before: &Report) -> Option<Ratio> {
 
 fn words(figure: &Figure) -> String {
     match figure {
-        Figure::Nanos { least, median } => format!("{} (least {})", time(*median), time(*least)),
+        Figure::Nanos { least, median } => time(*median, *least),
         Figure::Count(count) => count.clone(),
     }
 }
 
-/// Three digits and a unit.
-fn time(nanos: f64) -> String {
-    let (value, unit) = match nanos {
-        0.0..1e3 => (nanos, "ns"),
-        1e3..1e6 => (nanos / 1e3, "µs"),
-        _ => (nanos / 1e6, "ms"),
+/// The median and the least in three digits, in the median's unit.
+fn time(median: f64, least: f64) -> String {
+    let (scale, unit) = match median {
+        0.0..1e3 => (1.0, "ns"),
+        1e3..1e6 => (1e3, "µs"),
+        _ => (1e6, "ms"),
     };
-    let digits = if value < 10.0 {
-        2
-    } else {
-        usize::from(value < 100.0)
+    let digits = |value: f64| {
+        let digits = if value < 10.0 {
+            2
+        } else {
+            usize::from(value < 100.0)
+        };
+        format!("{value:.digits$}")
     };
-    format!("{value:.digits$} {unit}")
+    let [median, least] = [median / scale, least / scale].map(digits);
+    format!("{median} / {least} {unit}")
 }
 
 fn ratio(ratio: Ratio) -> String {
@@ -203,7 +207,7 @@ mod tests {
         let now = report(vec![row("tls/pair", 8.25), row("tls/pair/16", 25.0)]);
         let text = render(&now, None);
         for part in [
-            "8.25 ns",
+            "8.25 / 8.25 ns",
             "1.65 (1.65–1.65)",
             "missed",
             "1 met, 1 missed",
@@ -221,11 +225,10 @@ mod tests {
     }
 
     #[test]
-    fn a_time_has_three_digits() {
-        let texts = [5.234, 52.34, 523.4, 5_234.0, 52_340_000.0].map(time);
-        assert_eq!(
-            texts,
-            ["5.23 ns", "52.3 ns", "523 ns", "5.23 µs", "52.3 ms"]
-        );
+    fn a_time_has_three_digits_in_the_unit_of_its_median() {
+        assert_eq!(time(5.234, 5.0), "5.23 / 5.00 ns");
+        assert_eq!(time(523.4, 52.34), "523 / 52.3 ns");
+        assert_eq!(time(5_234.0, 999.0), "5.23 / 1.00 µs");
+        assert_eq!(time(52_340_000.0, 1e6), "52.3 / 1.00 ms");
     }
 }
