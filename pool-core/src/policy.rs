@@ -60,18 +60,6 @@ pub struct Held {
     pub classes: usize,
 }
 
-impl Held {
-    /// What is held together with `other` of the same classes.
-    #[inline]
-    pub(crate) const fn beside(self, other: Self) -> Self {
-        Self {
-            buffers: self.buffers + other.buffers,
-            bytes: self.bytes + other.bytes,
-            classes: self.classes,
-        }
-    }
-}
-
 /// How one class was used, as its policy is told at the end of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

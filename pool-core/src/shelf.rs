@@ -32,6 +32,7 @@ use crate::class::Class;
 use crate::fit::Fit;
 use crate::policy::{Held, Refusal, Retention, Verdict};
 use crate::stats::Counters;
+use places::Granted;
 use slot::Slot;
 
 pub use discarded::Discarded;
@@ -86,8 +87,8 @@ pub struct Shelf<K, B, P, F> {
     recent: usize,
     /// Counts changes of `recent`, so that "least recently used" has a meaning.
     clock: u64,
-    /// Buffers and bytes of the places that a front tier has.
-    lent: Held,
+    /// Buffers and bytes of the places that the policy granted.
+    granted: Granted,
     counters: Arc<Counters>,
 }
 
@@ -107,7 +108,7 @@ where
             slots: Vec::new(),
             recent: NONE,
             clock: 0,
-            lent: Held::default(),
+            granted: Granted::default(),
             counters: Arc::new(Counters::default()),
         }
     }
@@ -176,6 +177,7 @@ where
                 // A stocked class of exactly that key is the best fit there is, whatever the fit.
                 Some(slot) if slot.class == wanted && slot.is_stocked() => {
                     let taken = take(slot.pop(&self.counters)?);
+                    self.granted.subtract(wanted.bytes());
                     self.counters.hit();
                     self.policy.on_leave(wanted.bytes());
                     self.policy.on_hit(wanted.bytes());
@@ -256,8 +258,9 @@ where
             match self.slots.get_mut(self.recent) {
                 Some(slot) if slot.class == class => {
                     let held = self.counters.held();
-                    let verdict = self.policy.rule(slot.offer(), held.beside(self.lent));
+                    let verdict = self.policy.rule(slot.offer(), self.granted.beside(held));
                     if verdict == Verdict::Keep {
+                        self.granted.add(class.bytes());
                         slot.push(buffer, held, &self.counters);
                         return Ok(());
                     }
@@ -269,6 +272,7 @@ where
         if !otherwise(self, verdict) {
             return Err(buffer);
         }
+        self.granted.add(class.bytes());
         self.slots[self.recent].push(buffer, self.counters.held(), &self.counters);
         Ok(())
     }
@@ -321,6 +325,7 @@ where
                 self.policy.on_leave(bytes);
                 self.counters.evict();
                 self.counters.leave(bytes);
+                self.granted.subtract(bytes);
                 discarded.push(buffer);
             }
             if slot.places() == 0 {
@@ -350,6 +355,7 @@ where
             .collect();
         for (class, stack) in &drained {
             for _ in stack {
+                self.granted.subtract(class.bytes());
                 self.policy.on_leave(class.bytes());
             }
         }
@@ -363,7 +369,7 @@ where
     /// Asks the policy about one more buffer of the class in use.
     fn rule(&mut self) -> Verdict {
         let offer = self.slots[self.recent].offer();
-        let held = self.counters.held().beside(self.lent);
+        let held = self.granted.beside(self.counters.held());
         self.policy.rule(offer, held)
     }
 
@@ -394,6 +400,7 @@ where
         let slot = &mut self.slots[self.recent];
         let bytes = slot.class.bytes();
         let buffer = slot.pop(&self.counters)?;
+        self.granted.subtract(bytes);
         self.counters.hit();
         self.policy.on_leave(bytes);
         self.policy.on_hit(wanted.bytes());
@@ -422,6 +429,7 @@ where
         let (oldest, _) = stocked.min_by_key(|(_, slot)| slot.used)?;
         let slot = &mut self.slots[oldest];
         let victim = slot.pop(&self.counters)?;
+        self.granted.subtract(slot.class.bytes());
         self.policy.on_leave(slot.class.bytes());
         self.counters.evict();
         Some(victim)

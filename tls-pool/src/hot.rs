@@ -56,10 +56,7 @@ impl Place {
     /// Gives the place back to the shelf, with the buffer if it is there.
     fn give_back<P: Retention>(&mut self, shelf: &mut Behind<P>) {
         match self.block.take() {
-            Some(block) => {
-                shelf.counters().hand_on(self.class.bytes());
-                shelf.restore(self.class, block);
-            }
+            Some(block) => shelf.restore(self.class, block),
             None => shelf.release(self.class),
         }
         *self = Self::vacant();
@@ -162,7 +159,6 @@ impl Hot {
             place.give_back(shelf);
         }
         if let Some(block) = shelf.lend(class) {
-            shelf.counters().carry(class.bytes());
             *place = Place {
                 class,
                 block: Some(block),

@@ -9,10 +9,13 @@
 //! - Only for a policy that [is memoryless](Retention::is_memoryless): it is not told of the buffers
 //!   that leave such a place and come back to it.
 
+use super::slot::Slot;
 use super::{Buffer, Shelf};
 use crate::class::Class;
 use crate::fit::Fit;
-use crate::policy::{Retention, Verdict};
+use crate::policy::{Held, Retention, Verdict};
+#[cfg(doc)]
+use crate::stats::Counters;
 
 impl<K, B, P, F> Shelf<K, B, P, F>
 where
@@ -24,14 +27,14 @@ where
     /// Takes a buffer of exactly the class `class` for a front tier, which has its place from now
     /// on: the policy goes on counting it, and is not asked when the buffer comes back there.
     ///
-    /// For a policy that [is memoryless](Retention::is_memoryless). Nothing is counted as a hit.
+    /// What is held stays as it was: the buffer only lies elsewhere. A front tier that counts in
+    /// counters of its own [hands it on](Counters::hand_on) here and
+    /// [carries](Counters::carry) it there.
     pub fn lend(&mut self, class: K) -> Option<B> {
         self.turn_to_exactly(class);
         let slot = &mut self.slots[self.recent];
-        slot.is_stocked().then(|| slot.lent += 1)?;
-        let buffer = slot.pop(&self.counters)?;
-        self.lent.buffers += 1;
-        self.lent.bytes += class.bytes();
+        let buffer = slot.stack.pop()?;
+        slot.lent += 1;
         Some(buffer)
     }
 
@@ -46,40 +49,68 @@ where
                 self.counters.begin_class(self.counters.held());
             }
             slot.lent += 1;
-            self.lent.buffers += 1;
-            self.lent.bytes += class.bytes();
+            self.granted.add(class.bytes());
         }
         granted
     }
 
     /// Takes a place back from a front tier, with the buffer that is in it.
+    ///
+    /// What is held stays as it was, as in [`lend`](Self::lend).
     pub fn restore(&mut self, class: K, buffer: B) {
-        self.take_place(class);
-        let slot = &mut self.slots[self.recent];
-        let held = self.counters.held();
-        slot.push(|| buffer, held, &self.counters);
+        let slot = self.place_of(class);
         slot.lent -= 1;
+        slot.stack.push(buffer);
+        slot.debug_check();
     }
 
     /// Takes a place back from a front tier whose buffer is not there.
     pub fn release(&mut self, class: K) {
-        self.take_place(class);
-        let slot = &mut self.slots[self.recent];
+        let slot = self.place_of(class);
         slot.lent -= 1;
         if slot.places() == 0 {
             self.counters.end_class();
         }
+        self.granted.subtract(class.bytes());
         self.policy.on_leave(class.bytes());
     }
 
-    /// Takes one place of a front tier off the sums.
-    fn take_place(&mut self, class: K) {
+    /// The class of which a front tier has a place.
+    fn place_of(&mut self, class: K) -> &mut Slot<K, B> {
         self.turn_to_exactly(class);
-        debug_assert!(
-            self.slots[self.recent].lent > 0,
-            "a front tier gives back what it has"
-        );
-        self.lent.buffers -= 1;
-        self.lent.bytes -= class.bytes();
+        let slot = &mut self.slots[self.recent];
+        debug_assert!(slot.lent > 0, "a front tier gives back what it has");
+        slot
+    }
+}
+
+/// Buffers and bytes of the places that a policy granted.
+#[derive(Default)]
+pub(super) struct Granted {
+    buffers: usize,
+    bytes: usize,
+}
+
+impl Granted {
+    #[inline]
+    pub(super) fn add(&mut self, bytes: usize) {
+        self.buffers += 1;
+        self.bytes += bytes;
+    }
+
+    #[inline]
+    pub(super) fn subtract(&mut self, bytes: usize) {
+        self.buffers -= 1;
+        self.bytes -= bytes;
+    }
+
+    /// What the policy granted, in the classes of what is held.
+    #[inline]
+    pub(super) fn beside(&self, held: Held) -> Held {
+        Held {
+            buffers: self.buffers,
+            bytes: self.bytes,
+            classes: held.classes,
+        }
     }
 }

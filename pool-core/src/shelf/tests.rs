@@ -283,7 +283,7 @@ fn a_lent_place_counts_for_the_policy_until_it_is_given_back() {
     let mut shelf = shelf(TWO);
     give(&mut shelf, 8);
     let lent = shelf.lend(8).unwrap();
-    assert_eq!(shelf.held().buffers, 0, "it is not on a stack any more");
+    assert_eq!(shelf.held().buffers, 1, "it lies elsewhere, and is held");
     assert_eq!(stats(&shelf).classes, 1);
     assert_eq!(give(&mut shelf, 9), 0);
     assert_eq!(give(&mut shelf, 9), 1, "two places are taken");
@@ -312,12 +312,14 @@ fn a_place_outlives_a_clear_and_the_sweep_of_empty_classes() {
     let mut shelf = shelf(TWO);
     give(&mut shelf, 8);
     let lent = shelf.lend(8).unwrap();
+    shelf.counters().hand_on(8);
     assert!(shelf.clear().is_empty());
     for bytes in 100..if cfg!(miri) { 180 } else { 1000 } {
         give(&mut shelf, bytes);
         assert!(hits(&mut shelf, bytes));
     }
     assert_eq!(stats(&shelf).classes, 1);
+    shelf.counters().carry(8);
     shelf.restore(8, lent);
     assert!(hits(&mut shelf, 8));
     assert_eq!(stats(&shelf).classes, 0);

@@ -31,6 +31,7 @@ where
         let slot = self.slots.get_mut(at)?;
         let buffer = slot.stack.pop()?;
         self.counters.leave(wanted.bytes());
+        self.granted.subtract(wanted.bytes());
         if slot.places() == 0 {
             self.counters.end_class();
         }
@@ -55,13 +56,14 @@ where
         match self.slots.get_mut(at) {
             Some(slot) if slot.stack.len() < slot.stack.capacity() => {
                 let (held, begins) = (self.counters.held(), slot.places() == 0);
-                let verdict = self.policy.rule(slot.offer(), held.beside(self.lent));
+                let verdict = self.policy.rule(slot.offer(), self.granted.beside(held));
                 if verdict != Verdict::Keep {
                     return Err(buffer);
                 }
                 // First, while it is known that there is room: what grows a stack is left out then.
                 slot.stack.push(buffer());
                 slot.debug_check();
+                self.granted.add(class.bytes());
                 self.counters.enter(held, class.bytes());
                 if begins {
                     self.counters.begin_class(held);
@@ -94,6 +96,7 @@ where
             };
             if self.reconsider(verdict, &mut give_up, Counters::refuse_kept) {
                 let held = self.counters.held();
+                self.granted.add(class.bytes());
                 self.slots[self.recent].push(|| buffer, held, &self.counters);
             } else {
                 give_up(buffer);
@@ -110,7 +113,7 @@ where
         let mut answer = None;
         let mut kept = 0;
         while kept < buffers {
-            let verdict = self.policy.rule(offer, held.beside(self.lent));
+            let verdict = self.policy.rule(offer, self.granted.beside(held));
             if verdict != Verdict::Keep {
                 answer = Some(verdict);
                 break;
@@ -119,6 +122,7 @@ where
             held.classes += usize::from(offer.class_buffers == 0);
             held.buffers += 1;
             held.bytes += offer.bytes;
+            self.granted.add(offer.bytes);
             offer.class_buffers += 1;
             offer.class_bytes = offer.class_bytes.saturating_add(offer.bytes);
         }
@@ -140,6 +144,7 @@ where
                 continue;
             }
             for _ in &slot.stack {
+                self.granted.subtract(slot.class.bytes());
                 self.policy.on_leave(slot.class.bytes());
             }
             each(slot.class, &mut slot.stack);
