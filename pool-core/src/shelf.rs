@@ -14,7 +14,7 @@
 //! - All buffers of a class have the capacity that the class says, so none is measured or
 //!   remembered by itself. The capacity is compared in debug builds.
 //! - A hit allocates nothing: a class that ran empty keeps its stack and its place in the index.
-//! - Empty classes leave nothing behind for long: once there are [`EMPTY_CLASSES`] of them, and as
+//! - Empty classes leave nothing behind for long: once there are `EMPTY_CLASSES` of them, and as
 //!   many as stocked ones, all are dropped at once, so the work per return stays constant on
 //!   average.
 //! - Last in, first out within a class: the buffer whose memory is warmest is lent first.

@@ -11,7 +11,7 @@
 //! - Nothing panics on re-entry: a policy or a destructor that calls into a pool while the table
 //!   is in use gets `None` too.
 //! - A dropped pool's tenant is freed when its thread next touches *any* pool of that table, or
-//!   ends: [`CLOSED`] counts pools that are gone, and one load tells a table that it missed some.
+//!   ends: `CLOSED` counts pools that are gone, and one load tells a table that it missed some.
 
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
