@@ -27,6 +27,7 @@ use pool_core::{
 };
 
 use crate::GradPool;
+use crate::array::{Contents, allocated, erased, fresh, poison, prepare, retyped};
 use crate::class::ArrayClass;
 use crate::element::{Element, Factor};
 use crate::grad::Grad;
@@ -107,18 +108,6 @@ impl Front {
     pub(crate) fn pour(&mut self, each: impl FnMut(ArrayClass, &mut Vec<Block>)) {
         self.shelf.pour(each);
     }
-}
-
-/// Bytes up to which zeroing a new array here takes less time than asking the allocator for zeros.
-const SMALL: usize = 1024;
-
-/// What a borrower is promised about the contents.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Contents {
-    Zeroed,
-    Unspecified,
-    /// Unspecified, and this crate itself overwrites every element.
-    Overwritten,
 }
 
 impl Arena {
@@ -398,60 +387,6 @@ impl<P: Retention> Tier<P> {
             drop(front);
             self.pool.take_back(class, refused());
         }
-    }
-}
-
-/// An array without its element type.
-#[inline]
-pub(crate) fn erased<T: Element>(data: Box<[T]>) -> Block {
-    let Ok(block) = Block::from_slice(data) else {
-        unreachable!("the four element types can be erased");
-    };
-    block
-}
-
-/// A new array of its own, which does not ride the pool.
-fn fresh<T: Element>(len: usize, contents: Contents) -> Box<[T]> {
-    let mut data = allocated(len);
-    poison(&mut data, contents);
-    data
-}
-
-/// A new array of zeros.
-fn allocated<T: Element>(len: usize) -> Box<[T]> {
-    if len <= SMALL / size_of::<T>() {
-        let mut data = Vec::with_capacity(len);
-        data.resize(len, T::zeroed());
-        return data.into_boxed_slice();
-    }
-    // Large ones come from the allocator zeroed.
-    bytemuck::allocation::try_zeroed_slice_box(len)
-        .unwrap_or_else(|()| panic!("no memory for {len} elements of {} bytes", size_of::<T>()))
-}
-
-/// A retained array with its element type.
-#[inline]
-fn retyped<T: Element>(block: Block) -> Box<[T]> {
-    block
-        .into_slice()
-        .expect("a class holds arrays of one element type")
-}
-
-/// Makes a retained array ready for its next borrower.
-#[inline]
-fn prepare<T: Element>(data: &mut [T], contents: Contents) {
-    if contents == Contents::Zeroed {
-        bytemuck::fill_zeroes(data);
-    }
-    poison(data, contents);
-}
-
-/// Makes unspecified contents visible as such, where that costs no release build anything.
-#[inline]
-fn poison<T: Element>(data: &mut [T], contents: Contents) {
-    if cfg!(debug_assertions) && contents == Contents::Unspecified {
-        // All bits set are a NaN in each element type.
-        bytemuck::cast_slice_mut::<T, u8>(data).fill(0xFF);
     }
 }
 

@@ -11,7 +11,7 @@ use std::ops::{Deref, DerefMut};
 use pool_core::{Bounded, Retention};
 
 use crate::GradPool;
-use crate::arena::erased;
+use crate::array::erased;
 use crate::class::ArrayClass;
 use crate::element::Element;
 

@@ -13,6 +13,7 @@
 //! | `grad.rs` | [`Grad`], the guard within a sweep |
 //! | `leaf.rs` | [`Leaf`], the guard that left its sweep |
 //! | `element.rs` | [`Element`]: what a gradient is made of; [`Factor`]: what scales it |
+//! | `array.rs` | the memory of one array: made, prepared, erased |
 //! | `class.rs` | element type and number of elements in one word |
 //! | `kernels.rs` | [`kernels`]: fills and in-place accumulation over slices |
 //! | `huge.rs` | the option of huge pages, the only file with `unsafe` (feature `huge-pages`) |
@@ -55,6 +56,7 @@
 //! of arrays is an element type and a number of elements; the shape travels with the borrower.
 
 mod arena;
+mod array;
 mod class;
 mod element;
 mod grad;

@@ -114,9 +114,10 @@ impl Default for GradPool {
 impl GradPool {
     /// A pool that holds up to 2^20 elements, of whatever types, and up to 32 arrays of one class.
     ///
-    /// Longer arrays bypass it and its arenas. Of the sweeps of the example `default_bound` it serves
-    /// one in full, whose arrays are 2.8 MiB together, and 9 to 60 % of the others. When it is full it refuses, so one filled with
-    /// lengths that no sweep asks for any more stays full of them until it is cleared.
+    /// Longer arrays bypass it and its arenas. Of the sweeps of the example `default_bound` it
+    /// serves one in full, whose arrays are 2.8 MiB together, and 9 to 60 % of the others' borrows.
+    /// When it is full it refuses, so one filled with lengths that no sweep asks for any more stays
+    /// full of them until it is cleared.
     #[must_use]
     pub fn conservative() -> Self {
         Self::within(CONSERVATIVE, Elements::CONSERVATIVE)
