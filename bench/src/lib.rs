@@ -20,6 +20,7 @@
 pub mod case;
 pub mod cores;
 pub mod forms;
+pub mod gate;
 pub mod lender;
 pub mod machine;
 mod measure;

@@ -6,6 +6,7 @@
 //! each program apart, so that one that does not build is told as missing.
 
 mod build;
+mod gate;
 mod progress;
 #[path = "../../bench/src/report.rs"]
 mod report;
@@ -46,6 +47,8 @@ pub(crate) struct Options {
     /// Show the ratios of a kept result beside the new ones.
     #[arg(long, value_name = "NAME", value_parser = saved::name)]
     compare: Option<String>,
+    #[command(flatten)]
+    gate: gate::Mode,
 }
 
 /// What to measure.
@@ -75,13 +78,17 @@ impl Options {
 ///
 /// # Errors
 ///
-/// Says what does not build, or how a suite ended. A target that is missed is no error.
+/// Says what does not build, how a suite ended, or which path of the gate grew. A target that is
+/// missed is no error.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let metadata = workspace::metadata()?;
     let root = metadata.workspace_root.as_std_path();
     let target = metadata.target_directory.as_std_path();
     let output = target.join("bench");
     fs::create_dir_all(&output).with_context(|| output.display().to_string())?;
+    if options.gate.is_chosen() {
+        return gate::run(&options.gate, root, &output);
+    }
     for &(suite, _) in SUITES
         .iter()
         .filter(|(_, chosen)| [Chosen::All, *chosen].contains(&options.suite))

@@ -106,6 +106,8 @@ const STEPS: &[Step] = &[
         "miri test -p spmd-hub --lib -- element:: mailbox:: matching:: operator:: stash::",
     )
     .miri(),
+    // Says itself that it is skipped where valgrind is not installed.
+    Step::new("gate", "xtask bench --gate"),
     Step::new("demo", "xtask demo --quick"),
 ];
 
