@@ -12,7 +12,8 @@ use tls_pool::TlsPool;
 
 /// What the three pools have in common here.
 trait Pool {
-    /// Borrows a buffer of each size, all at once, and gives them back.
+    /// Borrows a buffer of each size, all at once, gives them back, and ends a round where the
+    /// pool has rounds.
     fn round(&self, sizes: &[usize]);
 
     fn stats(&self) -> Stats;
@@ -25,6 +26,7 @@ impl<P: Retention> Pool for TlsPool<P> {
                 .expect("the sizes are small")
         };
         drop(sizes.iter().map(borrow).collect::<Vec<_>>());
+        self.end_round();
     }
 
     fn stats(&self) -> Stats {
@@ -150,9 +152,15 @@ fn an_adaptive_pool_recovers_by_its_rounds_alone_where_its_limits_refuse() {
             ..Bounded::UNLIMITED
         },
     };
-    let rates = rates_after_a_change(&GradPool::new(policy));
-    assert_eq!(rates[..2], [0.0; 2], "full, and then new");
-    assert_eq!(rates[2..], [1.0; 8]);
+    let pools: [(_, &dyn Pool); 2] = [
+        ("tls-pool", &TlsPool::new(policy)),
+        ("grad-pool", &GradPool::new(policy)),
+    ];
+    for (name, pool) in pools {
+        let rates = rates_after_a_change(pool);
+        assert_eq!(rates[..2], [0.0; 2], "{name}: full, and then new");
+        assert_eq!(rates[2..], [1.0; 8], "{name}");
+    }
 }
 
 #[test]

@@ -63,7 +63,8 @@
 //!
 //! [`Decaying`] and [`Adaptive`] give memory back by rounds. What a round is, the program knows: a
 //! training step, a batch, a tick of its event loop. It calls the pool's `end_round` then; no pool
-//! owns a clock, so the same program gives back the same buffers on every run.
+//! owns a clock, so the same program gives back the same buffers on every run. In `tls-pool`, a thread
+//! ends the rounds of its own shelf.
 //!
 //! ```
 //! use grad_pool::GradPool;
