@@ -657,4 +657,24 @@ mod tests {
         assert_eq!(lines, expected);
         assert!(Stats::default().to_string().contains("hit rate"));
     }
+
+    #[test]
+    fn a_front_tier_lends_and_regains_and_its_moves_count_as_nothing() {
+        let counters = Counters::default();
+        let seen = || {
+            let stats = counters.snapshot();
+            let held = (stats.held_buffers, stats.held_bytes);
+            (stats.hits, stats.kept, held)
+        };
+        counters.carry(8);
+        counters.carry(8);
+        assert_eq!(seen(), (0, 0, (2, 16)));
+        counters.lend(8);
+        assert_eq!(seen(), (1, 0, (1, 8)));
+        counters.regain(8);
+        assert_eq!(seen(), (1, 1, (2, 16)));
+        counters.hand_on(8);
+        assert_eq!(seen(), (1, 1, (1, 8)));
+        assert_eq!(counters.snapshot().peak_bytes, 16);
+    }
 }

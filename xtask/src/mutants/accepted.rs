@@ -52,4 +52,9 @@ pub(super) const ACCEPTED: &[Accepted] = &[
         change: "replace match guard class != wanted with true in Shelf<K, B, P, F>::try_take_with",
         reason: "the other arm serves a class that is exact as well, by one call more",
     },
+    Accepted {
+        file: "pool-core/src/stats.rs",
+        change: "replace > with >= in Counters::weigh",
+        reason: "stores a high-water mark over an equal one",
+    },
 ];
