@@ -6,6 +6,8 @@
 //!   back.
 //! - A frame is exactly as long as it was asked to be: the view is cut at `len`, whatever the
 //!   buffer's own length, and `len` never grows.
+//! - A buffer is initialised to its end, so that a hit of any length needs no `memset`: it is a
+//!   boxed slice, and [`Growing`] fills what a read that was cut left open.
 //! - A frame that does not ride the pool has no home, so its drop is an ordinary one.
 
 use std::fmt;
@@ -13,7 +15,7 @@ use std::mem;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use pool_core::{Bounded, Retention, State};
+use pool_core::{Bounded, Retention};
 
 use crate::home::Home;
 
@@ -23,7 +25,9 @@ const POISON: u8 = 0xFF;
 /// A lent payload of an exact length, which goes home when it is dropped.
 ///
 /// It can be dropped on any thread. Whether the buffer is then kept is up to the pool's policy.
-/// When the last handle of the pool is gone, the buffer is freed.
+/// When the pool is off or its last handle is gone, the buffer is freed. Dropping never panics: a
+/// policy that does has its buffer freed, and it counts as refused for
+/// [`Refusal::Other`](crate::Refusal::Other).
 ///
 /// # Examples
 ///
@@ -60,31 +64,72 @@ const POISON: u8 = 0xFF;
 /// let frame = frame_pool::FramePool::default().take(3);
 /// let _second: frame_pool::Frame = frame.clone(); // error: no such method
 /// ```
+///
+/// It does not go home while its bytes are being read:
+///
+/// ```compile_fail,E0505
+/// let frame = frame_pool::FramePool::default().take(3);
+/// let first = &frame[0];
+/// drop(frame); // error: `first` still points into it
+/// println!("{first}");
+/// ```
+///
+/// Nor do two threads write through one guard:
+///
+/// ```compile_fail,E0499
+/// let mut frame = frame_pool::FramePool::default().take(3);
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| frame[0] = 1);
+///     scope.spawn(|| frame[1] = 1); // error: borrowed mutably twice
+/// });
+/// ```
 #[must_use = "a frame that is dropped at once goes straight home"]
 pub struct Frame<P: Retention = Bounded> {
-    /// Initialised to the end of its capacity, once the frame is in a borrower's hands or came
-    /// from the pool.
-    bytes: Vec<u8>,
+    data: Box<[u8]>,
     len: usize,
-    /// Where the buffer belongs and since when, unless it does not ride the pool.
-    home: Option<(Arc<Home<P>>, State)>,
+    /// Where the buffer belongs, unless it does not ride the pool.
+    home: Option<Arc<Home<P>>>,
+}
+
+/// A new buffer that is being read into a frame. It is in its guard's care from the beginning, so
+/// that it goes home if the read fails or panics.
+struct Growing<'f, P: Retention> {
+    bytes: Vec<u8>,
+    frame: &'f mut Frame<P>,
+}
+
+impl<P: Retention> Drop for Growing<'_, P> {
+    fn drop(&mut self) {
+        let mut bytes = mem::take(&mut self.bytes);
+        self.frame.len = bytes.len();
+        // Changes nothing, unless the read was cut.
+        bytes.resize(bytes.capacity(), 0);
+        self.frame.data = bytes.into_boxed_slice();
+    }
 }
 
 impl<P: Retention> Frame<P> {
     /// Wraps a buffer of at least `len` bytes.
     #[inline]
-    pub(crate) fn new(bytes: Vec<u8>, len: usize, home: Option<(Arc<Home<P>>, State)>) -> Self {
-        debug_assert!(len <= bytes.len(), "a view past the initialised bytes");
-        Self { bytes, len, home }
+    pub(crate) fn new(data: Box<[u8]>, len: usize, home: Option<Arc<Home<P>>>) -> Self {
+        debug_assert!(len <= data.len(), "a view past the buffer's end");
+        Self { data, len, home }
     }
 
-    /// Lets `fill` put the payload into an empty frame's new buffer, and opens the view onto it.
-    ///
-    /// The buffer is in its guard already, so that it goes home if `fill` fails or panics.
-    pub(crate) fn supply<T>(&mut self, fill: impl FnOnce(&mut Vec<u8>) -> T) -> T {
-        let done = fill(&mut self.bytes);
-        self.len = self.bytes.len();
-        done
+    /// Gives an empty frame its buffer.
+    #[inline]
+    pub(crate) fn supply(&mut self, data: Box<[u8]>) {
+        self.len = data.len();
+        self.data = data;
+    }
+
+    /// Lets `fill` read the payload into an empty frame's new buffer.
+    pub(crate) fn supply_with<T>(&mut self, fill: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+        let mut growing = Growing {
+            bytes: Vec::new(),
+            frame: self,
+        };
+        fill(&mut growing.bytes)
     }
 
     /// Overwrites what the last borrower left, in builds with debug assertions.
@@ -99,12 +144,12 @@ impl<P: Retention> Frame<P> {
     ///
     /// The vector is exactly as long as the frame. Its capacity is that of the buffer, which best
     /// fit may have chosen larger.
-    #[must_use]
+    #[must_use = "dropping the vector frees it, where dropping the frame would recycle it"]
     pub fn detach(mut self) -> Vec<u8> {
-        if let Some((home, _)) = self.home.take() {
+        if let Some(home) = self.home.take() {
             home.let_go();
         }
-        let mut bytes = mem::take(&mut self.bytes);
+        let mut bytes = mem::take(&mut self.data).into_vec();
         bytes.truncate(self.len);
         bytes
     }
@@ -121,8 +166,8 @@ impl<P: Retention> Frame<P> {
 impl<P: Retention> Drop for Frame<P> {
     #[inline]
     fn drop(&mut self) {
-        if let Some((home, epoch)) = self.home.take() {
-            home.take_back(mem::take(&mut self.bytes), epoch);
+        if let Some(home) = self.home.take() {
+            home.take_back(mem::take(&mut self.data));
         }
     }
 }
@@ -132,14 +177,21 @@ impl<P: Retention> Deref for Frame<P> {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        &self.bytes[..self.len]
+        &self.data[..self.len]
     }
 }
 
 impl<P: Retention> DerefMut for Frame<P> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes[..self.len]
+        &mut self.data[..self.len]
+    }
+}
+
+impl<P: Retention> From<Frame<P>> for Vec<u8> {
+    /// [Detaches](Frame::detach) the payload.
+    fn from(frame: Frame<P>) -> Self {
+        frame.detach()
     }
 }
 

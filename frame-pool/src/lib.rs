@@ -9,6 +9,7 @@
 //! | `pool` | [`FramePool`]: handles, presets, the switch, the doors that lend |
 //! | `frame` | [`Frame`]: the guard, its two ways out |
 //! | `read` | filling a frame from a reader without trusting the announced length |
+//! | `bytes` | a frame as `bytes::Bytes`, cloned and sliced (feature `bytes`) |
 //! | `home` | the shared state: one lock, one switch, one set of accounts |
 //!
 //! The retention policies, the shelf that holds the buffers and the statistics are those of
@@ -43,6 +44,8 @@
 //! assert_eq!(pool.stats().returns, 100);
 //! ```
 
+#[cfg(feature = "bytes")]
+mod bytes;
 mod frame;
 mod home;
 mod pool;

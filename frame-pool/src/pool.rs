@@ -11,10 +11,10 @@ use std::fmt;
 use std::io::{self, Read};
 use std::sync::{Arc, OnceLock};
 
-use pool_core::{BestFit, Bounded, Retention, Stats, WhenFull};
+use pool_core::{BestFit, Bounded, Found, Retention, Stats, WhenFull};
 
 use crate::frame::Frame;
-use crate::home::{Home, Lent};
+use crate::home::Home;
 use crate::read;
 
 /// A pool of payload buffers, shared by its clones.
@@ -125,7 +125,7 @@ impl<P: Retention> FramePool<P> {
     pub fn take(&self, len: usize) -> Frame<P> {
         let mut frame = self.lend(len);
         if frame.len() < len {
-            frame.supply(|bytes| *bytes = vec![0; len]);
+            frame.supply(zeros(len));
         }
         frame.poison();
         frame
@@ -136,7 +136,7 @@ impl<P: Retention> FramePool<P> {
     pub fn copy_of(&self, payload: &[u8]) -> Frame<P> {
         let mut frame = self.lend(payload.len());
         if frame.len() < payload.len() {
-            frame.supply(|bytes| *bytes = payload.to_vec());
+            frame.supply(payload.into());
         } else {
             frame.copy_from_slice(payload);
         }
@@ -157,7 +157,7 @@ impl<P: Retention> FramePool<P> {
     pub fn read_from<R: Read + ?Sized>(&self, reader: &mut R, len: usize) -> io::Result<Frame<P>> {
         let mut frame = self.lend(len);
         if frame.len() < len {
-            frame.supply(|bytes| read::grow(bytes, reader, len))?;
+            frame.supply_with(|bytes| read::grow(bytes, reader, len))?;
         } else {
             read::fill(&mut frame, reader)?;
         }
@@ -165,30 +165,76 @@ impl<P: Retention> FramePool<P> {
     }
 
     /// Lends a retained buffer of `len` bytes, or an empty frame whose buffer is to be supplied.
+    ///
+    /// The guard is made here, in the caller's frame, as a guard that was returned would go
+    /// through memory in pieces.
     #[inline]
     fn lend(&self, len: usize) -> Frame<P> {
+        let mut home = None;
+        let data = self.fetch(len, &mut home);
+        let len = len.min(data.len());
+        Frame::new(data, len, home)
+    }
+
+    /// A retained buffer of at least `len` bytes, or an empty one. Says where it belongs if it
+    /// rides the pool.
+    #[inline(never)]
+    fn fetch(&self, len: usize, home: &mut Option<Arc<Home<P>>>) -> Box<[u8]> {
+        let here = &self.0.0;
         if len == 0 {
-            return Frame::new(Vec::new(), 0, None);
+            return Box::default();
         }
-        let home = &self.0.0;
-        match home.request(len) {
-            Lent::Hit(bytes, epoch) => Frame::new(bytes, len, Some((Arc::clone(home), epoch))),
-            Lent::Miss(epoch) => Frame::new(Vec::new(), 0, Some((Arc::clone(home), epoch))),
-            Lent::Aside => Frame::new(Vec::new(), 0, None),
+        match here.request(len) {
+            Found::Hit(data) => {
+                *home = Some(Arc::clone(here));
+                data
+            }
+            Found::Miss => {
+                *home = Some(Arc::clone(here));
+                Box::default()
+            }
+            Found::Bypass => Box::default(),
         }
     }
 
-    /// Frees every retained buffer, and each frame that is out now when it comes back.
+    /// Frees every retained buffer, and goes on recycling.
+    ///
+    /// A frame that is out is not retained, so it is not given up: it comes back as usual.
     pub fn clear(&self) {
         self.0.0.clear();
     }
 
+    /// Tells the policy that a round ended, and frees what it gives up.
+    ///
+    /// What a round is, the caller knows: a batch, a tick, an idle moment. Only policies that give
+    /// memory back after quiet rounds, as [`Decaying`](crate::Decaying), do anything then. Linear in
+    /// the number of capacities and in what is given up.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use frame_pool::{Decaying, FramePool};
+    ///
+    /// let pool = FramePool::new(Decaying {
+    ///     quiet_rounds: 1,
+    ///     share: 1,
+    ///     inner: FramePool::LIMITS,
+    /// });
+    /// drop(pool.take(4096));
+    /// pool.end_round(); // it was taken in this round
+    /// assert_eq!(pool.stats().held_buffers, 1);
+    /// pool.end_round(); // nobody wanted it in this one
+    /// assert_eq!(pool.stats().held_buffers, 0);
+    /// ```
+    pub fn end_round(&self) {
+        self.0.0.end_round();
+    }
+
     /// Turns recycling on or off, for every handle and thread at once.
     ///
-    /// Off means plain allocation, which takes no lock. Turning it off frees what is retained; a
-    /// frame that was taken before is freed when it comes back, also if the pool is on again by
-    /// then. Such a return counts as refused for
-    /// [`Refusal::SwitchedOff`](crate::Refusal::SwitchedOff).
+    /// Off means plain allocation, which takes no lock. Turning it off frees what is retained. A
+    /// frame that is out meanwhile is ruled on when it comes back: off, it is freed, and counts as
+    /// refused for [`Refusal::SwitchedOff`](crate::Refusal::SwitchedOff).
     pub fn set_enabled(&self, on: bool) {
         self.0.0.set_enabled(on);
     }
@@ -206,6 +252,13 @@ impl<P: Retention> FramePool<P> {
     pub fn stats(&self) -> Stats {
         self.0.0.stats()
     }
+}
+
+/// A new buffer.
+#[cold]
+#[inline(never)]
+fn zeros(len: usize) -> Box<[u8]> {
+    vec![0; len].into_boxed_slice()
 }
 
 impl<P: Retention> Clone for FramePool<P> {

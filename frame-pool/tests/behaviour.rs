@@ -12,8 +12,8 @@ use std::thread;
 
 use common::assert_accounts;
 use frame_pool::{
-    BestFit, Bounded, Frame, FramePool, Held, Offer, Refusal, Retention, Stats, Unpooled, Verdict,
-    WhenFull,
+    BestFit, Bounded, Decaying, Frame, FramePool, Held, Offer, Refusal, Retention, Stats, Unpooled,
+    Verdict, WhenFull,
 };
 
 #[test]
@@ -190,22 +190,40 @@ fn switched_off_means_plain_allocation_at_once() {
 }
 
 #[test]
-fn a_frame_from_before_off_and_on_or_a_clear_is_not_kept() {
+fn a_frame_that_is_out_meanwhile_is_ruled_on_when_it_comes_back() {
     let pool = FramePool::default();
-    let (first, second) = (pool.take(64), pool.take(64));
+    let (first, second, third) = (pool.take(64), pool.take(64), pool.take(64));
     pool.set_enabled(false);
     let while_off = pool.take(64);
+    drop(first);
     pool.set_enabled(true);
     drop(while_off);
-    drop(first);
-    let third = pool.take(64);
+    let stats = assert_accounts(&pool, 2);
+    assert_eq!(stats.refused_for(Refusal::SwitchedOff), 1);
+    assert_eq!((stats.bypassed, stats.held_buffers), (1, 0));
+    drop(second);
     pool.clear();
-    drop((second, third));
+    drop(third);
     let stats = assert_accounts(&pool, 0);
-    assert_eq!(stats.refused_for(Refusal::SwitchedOff), 3);
-    assert_eq!((stats.held_buffers, stats.hits), (0, 0));
-    drop(pool.take(64));
-    assert_eq!(pool.stats().held_buffers, 1, "and the pool is on");
+    assert_eq!((stats.cleared, stats.held_buffers), (1, 1));
+    assert_eq!(pool.take(64).len(), 64);
+    assert_eq!(pool.stats().hits, 1);
+}
+
+#[test]
+fn a_round_that_ends_gives_back_what_a_burst_left_and_keeps_what_is_in_use() {
+    let pool = FramePool::new(Decaying {
+        quiet_rounds: 1,
+        share: 2,
+        inner: FramePool::LIMITS,
+    });
+    drop((0..100).map(|_| pool.take(64)).collect::<Vec<_>>());
+    for _ in 0..20 {
+        drop((pool.take(64), pool.take(64)));
+        pool.end_round();
+    }
+    let stats = assert_accounts(&pool, 0);
+    assert_eq!((stats.held_buffers, stats.evicted), (2, 98));
 }
 
 #[test]
@@ -225,7 +243,7 @@ fn a_detached_payload_is_the_same_memory_at_its_exact_length() {
     drop(pool.take(200));
     let frame = pool.copy_of(&[9; 150]);
     let address = frame.as_ptr();
-    let payload = frame.detach();
+    let payload = Vec::from(frame);
     assert_eq!(payload, [9; 150]);
     assert_eq!(payload.as_ptr(), address, "no copy");
     drop(payload);
@@ -300,22 +318,37 @@ fn debug_output_shows_no_payload() {
     );
 }
 
-#[test]
-fn a_panic_under_the_lock_does_not_stop_later_returns() {
-    /// Panics at its first ruling.
-    struct Once(Cell<bool>);
-    impl Retention for Once {
-        fn rule(&mut self, _: Offer, _: Held) -> Verdict {
-            assert!(self.0.replace(true), "the first ruling");
-            Verdict::Keep
-        }
+/// A policy that panics at its first ruling.
+struct Once(Cell<bool>);
+
+impl Retention for Once {
+    fn rule(&mut self, _: Offer, _: Held) -> Verdict {
+        assert!(self.0.replace(true), "the first ruling");
+        Verdict::Keep
     }
+}
+
+#[test]
+fn a_policy_that_panics_refuses_the_frame_and_stops_nobody() {
     let pool = FramePool::new(Once(Cell::new(false)));
-    let frame = pool.take(8);
-    assert!(panic::catch_unwind(AssertUnwindSafe(|| drop(frame))).is_err());
+    drop(pool.take(8));
+    let stats = assert_accounts(&pool, 0);
+    assert_eq!(stats.refused_for(Refusal::Other), 1);
     drop(pool.take(8));
     assert_eq!(pool.take(8).len(), 8);
-    assert_eq!(pool.stats().hits, 1);
+    assert_eq!(assert_accounts(&pool, 0).hits, 1);
+}
+
+#[test]
+fn a_policy_that_panics_while_its_thread_unwinds_does_not_abort() {
+    let pool = FramePool::new(Once(Cell::new(false)));
+    let unwound = panic::catch_unwind(AssertUnwindSafe(|| {
+        let _frame = pool.take(8);
+        panic!("with a frame in hand");
+    }));
+    assert!(unwound.is_err());
+    let stats = assert_accounts(&pool, 0);
+    assert_eq!(stats.refused_for(Refusal::Other), 1);
 }
 
 #[test]

@@ -81,8 +81,8 @@ fn limits() -> impl Strategy<Value = Bounded> {
 struct Out {
     frame: Frame,
     contents: Vec<u8>,
-    /// The capacity of its buffer and the epoch it was lent in, if it rides the pool.
-    rides: Option<(usize, usize)>,
+    /// The capacity of its buffer, if it rides the pool.
+    rides: Option<usize>,
 }
 
 /// What the pool should hold: capacities with the time their class was last used, kept naively.
@@ -93,7 +93,6 @@ struct Model {
     held: Vec<usize>,
     /// Capacities in the order of use, the last one most recent.
     used: Vec<usize>,
-    epoch: usize,
     on: bool,
     expected: Stats,
 }
@@ -105,9 +104,9 @@ impl Model {
         self.used.push(capacity);
     }
 
-    /// The capacity that serves a request and the epoch, if it rides the pool; `new` is the
-    /// capacity of a buffer that is made for it.
-    fn request(&mut self, len: usize, new: usize) -> Option<(usize, usize)> {
+    /// The capacity that serves a request, if it rides the pool; `new` is the capacity of a buffer
+    /// that is made for it.
+    fn request(&mut self, len: usize, new: usize) -> Option<usize> {
         if len == 0 {
             return None;
         }
@@ -118,12 +117,12 @@ impl Model {
         let serves = |capacity: &usize| (len..=len * self.waste).contains(capacity);
         let Some(best) = self.held.iter().copied().filter(serves).min() else {
             self.expected.misses += 1;
-            return Some((new, self.epoch));
+            return Some(new);
         };
         self.expected.hits += 1;
         self.remove(best);
         self.touch(best);
-        Some((best, self.epoch))
+        Some(best)
     }
 
     fn remove(&mut self, capacity: usize) {
@@ -135,16 +134,16 @@ impl Model {
         self.held.remove(at);
     }
 
-    fn take_back(&mut self, rides: Option<(usize, usize)>) {
-        let Some((capacity, epoch)) = rides else {
+    fn take_back(&mut self, rides: Option<usize>) {
+        let Some(capacity) = rides else {
             return;
         };
         self.expected.returns += 1;
         let l = self.limits;
-        if self.on && epoch == self.epoch {
+        if self.on {
             self.touch(capacity);
         }
-        while self.on && epoch == self.epoch && capacity <= l.buffer_bytes.min(l.pool_bytes) {
+        while self.on && capacity <= l.buffer_bytes.min(l.pool_bytes) {
             let of_class = self.held.iter().filter(|&&held| held == capacity).count();
             let bytes: usize = self.held.iter().sum();
             let classes = self.held.iter().collect::<HashSet<_>>().len();
@@ -172,7 +171,6 @@ impl Model {
     }
 
     fn clear(&mut self) {
-        self.epoch += 1;
         self.expected.cleared += self.held.len() as u64;
         self.held.clear();
     }
@@ -213,7 +211,6 @@ fn run(limits: Bounded, waste: usize, steps: Vec<Step>) {
         waste,
         held: Vec::new(),
         used: Vec::new(),
-        epoch: 0,
         on: true,
         expected: Stats::default(),
     };
@@ -280,8 +277,8 @@ fn run(limits: Bounded, waste: usize, steps: Vec<Step>) {
             }
             Step::Switch(on) => {
                 pool.set_enabled(on);
-                if on != model.on {
-                    model.on = on;
+                model.on = on;
+                if !on {
                     model.clear();
                 }
             }
