@@ -492,7 +492,10 @@ mod tests {
         front.enter(Held::default(), 8);
         front.begin_class(Held::default());
         front.refuse(Refusal::Closed);
+        front.detach_own();
         let taken = front.take();
+        assert_eq!((taken.hits, taken.zeroed_bytes, taken.detached), (1, 8, 2));
+        assert_eq!(taken.refused_for(Refusal::Closed), 1);
         back.absorb(&taken);
         let left = Stats {
             held_buffers: 1,

@@ -82,7 +82,8 @@ struct Strict {
 
 impl Retention for Strict {
     fn rule(&mut self, offer: Offer, held: Held) -> Verdict {
-        let keeps = held.buffers < 6;
+        // One at a time, so that nothing else it reserved covers for a wrong number.
+        let keeps = held.buffers == 0;
         if keeps {
             self.reserved += offer.bytes as u128;
         }
