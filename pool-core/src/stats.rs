@@ -157,9 +157,10 @@ fn bump(counter: &AtomicU64, by: u64) {
 }
 
 impl Counters {
-    /// What is held now.
+    /// What is held now, as far as these counters account for it.
     #[inline]
-    pub(crate) fn held(&self) -> Held {
+    #[must_use]
+    pub fn held(&self) -> Held {
         Held {
             buffers: size(&self.held_buffers),
             bytes: size(&self.held_bytes),
@@ -278,8 +279,8 @@ impl Counters {
         bump(&self.evicted, 1);
     }
 
-    /// Counts retained buffers that were given up all at once.
-    pub(crate) fn clear(&self, buffers: usize) {
+    /// Counts retained buffers that were given up all at once. For the one writer.
+    pub fn clear(&self, buffers: usize) {
         bump(&self.cleared, buffers as u64);
     }
 

@@ -11,6 +11,7 @@
 //! | `scratch.rs` | [`Scratch`], the guard |
 //! | `adopt.rs` | [`AdoptError`]: a vector that the pool would not take |
 //! | `tenant.rs` | one thread's shelf of one pool |
+//! | `depot.rs` | where threads leave their surplus for threads that lack it |
 //! | `hot.rs` | the buffers that a thread uses again and again |
 //! | `register.rs` | one pool's threads: who came, what the ended ones left |
 //!
@@ -18,6 +19,7 @@
 //! sockets; which buffers to retain is the business of a [`Retention`] policy.
 
 mod adopt;
+mod depot;
 mod hot;
 mod policy;
 mod pool;

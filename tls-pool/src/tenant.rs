@@ -12,10 +12,11 @@ use std::sync::{Arc, Weak};
 
 use pool_core::tenancy::{self, Place, Table, Tenant};
 use pool_core::{
-    Block, Bounded, Counters, Discarded, ElementClass, Exact, Found, Refusal, Retention, State,
-    Stats,
+    Block, Bounded, Class as _, Counters, Discarded, ElementClass, Exact, Found, Refusal,
+    Retention, State, Stats,
 };
 
+use crate::depot::BATCH;
 use crate::hot::Hot;
 use crate::pool::Shared;
 
@@ -46,6 +47,9 @@ pub(crate) struct Lodger<P: Retention + 'static> {
     /// What the shelf had counted before this thread took it over.
     before: Stats,
     pool: Weak<Shared<P>>,
+    has_depot: bool,
+    /// What is on its way to the depot or from there; empty between calls.
+    batch: Vec<Block>,
 }
 
 /// Calls `work` with this thread's shelf of `pool`; `None` if it can have none, as when it is
@@ -77,6 +81,8 @@ impl<P: Retention> Lodger<P> {
             before: estate.shelf.counters().snapshot(),
             estate,
             pool: Arc::downgrade(pool),
+            has_depot: pool.depot().is_some(),
+            batch: Vec::new(),
         }
     }
 
@@ -102,11 +108,33 @@ impl<P: Retention> Lodger<P> {
 
     #[inline(never)]
     fn take_from_shelf(&mut self, class: ElementClass) -> Found<Block> {
+        let shelf = &mut self.estate.shelf;
         if !self.estate.state.is_on() {
-            self.counters().bypass();
+            shelf.counters().bypass();
             return Found::Bypass;
         }
-        self.estate.shelf.request(class)
+        if self.has_depot && shelf.waiting(class) == 0 && shelf.policy().admit(class.bytes()) {
+            return self.take_surplus(class);
+        }
+        shelf.request(class)
+    }
+
+    /// Moves a batch of a class from the depot to the shelf, as much as that has room for beside
+    /// the buffer that is lent at once.
+    #[cold]
+    fn take_surplus(&mut self, class: ElementClass) -> Found<Block> {
+        let (shelf, batch) = (&mut self.estate.shelf, &mut self.batch);
+        let pool = self.pool.upgrade();
+        if let Some((pool, depot)) = pool.as_ref().and_then(|pool| Some((pool, pool.depot()?))) {
+            let most = shelf.room(class, BATCH - 1) + 1;
+            depot.hand_out(pool.switch(), self.estate.state, class, most, batch);
+        }
+        let last = (batch.len() > 1).then(|| batch.pop()).flatten();
+        shelf.take_over(class, batch, drop);
+        let found = shelf.request(class);
+        batch.extend(last);
+        shelf.take_over(class, batch, drop);
+        found
     }
 
     /// Takes back a buffer, which is made only if it is kept.
@@ -126,19 +154,45 @@ impl<P: Retention> Lodger<P> {
             shelf.counters().refuse(Refusal::SwitchedOff);
             return;
         }
-        if !shelf.policy().is_memoryless() {
-            shelf.offer_with(class, || block, drop);
-            return;
-        }
-        let older = hot.exchange(class, block);
+        let memoryless = shelf.policy().is_memoryless();
+        let older = if memoryless {
+            hot.exchange(class, block)
+        } else {
+            block
+        };
         match shelf.try_keep(class, || older) {
-            Ok(()) => hot.settle(class, shelf),
+            Ok(()) => {
+                if memoryless {
+                    hot.settle(class, shelf);
+                }
+                // More than two batches that nobody asks this thread for: some other may lack one.
+                if self.has_depot && self.estate.shelf.waiting(class) >= 2 * BATCH {
+                    self.leave_surplus(class, BATCH);
+                }
+            }
             Err(older) => {
                 let block = hot.exchange(class, older());
                 hot.flush(shelf);
+                let surplus = shelf.waiting(class).div_ceil(2).min(BATCH);
+                self.leave_surplus(class, surplus);
                 // What is refused is dropped here.
-                shelf.offer_with(class, || block, drop);
+                self.estate.shelf.offer_with(class, || block, drop);
             }
+        }
+    }
+
+    /// Moves the oldest buffers of a class to the depot, if there is one.
+    fn leave_surplus(&mut self, class: ElementClass, buffers: usize) {
+        if !self.has_depot || buffers == 0 {
+            return;
+        }
+        let pool = self.pool.upgrade();
+        if let Some((pool, depot)) = pool.as_ref().and_then(|pool| Some((pool, pool.depot()?))) {
+            let shelf = &mut self.estate.shelf;
+            shelf.withdraw(class, buffers, &mut self.batch);
+            depot.take_in(pool.switch(), self.estate.state, class, &mut self.batch);
+            // What the depot gave up.
+            self.batch.clear();
         }
     }
 

@@ -97,3 +97,32 @@ fn the_last_handle_may_go_while_another_thread_ends() {
         thread.join().unwrap();
     });
 }
+
+#[test]
+fn a_surplus_that_one_thread_leaves_serves_another_once() {
+    let one = Bounded {
+        class_buffers: 1,
+        ..Bounded::UNLIMITED
+    };
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(2);
+    model.check(move || {
+        let pool = TlsPool::with_depot(one, one);
+        let other = pool.clone();
+        let thread = thread::spawn(move || {
+            let both = [1, 2].map(|mine| {
+                let mut scratch = other.zeroed::<u8>(&[2]).unwrap();
+                scratch.fill(mine);
+                scratch
+            });
+            assert_eq!((both[0][0], both[1][0]), (1, 2));
+        });
+        let scratch = pool.zeroed::<u8>(&[2]).unwrap();
+        assert_eq!(*scratch, [0; 2]);
+        drop(scratch);
+        thread.join().unwrap();
+        let stats = pool.stats();
+        assert!(stats.held_buffers <= 3, "a shelf each and the depot");
+        check_identities(stats);
+    });
+}

@@ -54,6 +54,13 @@ where
         granted
     }
 
+    /// How many more buffers of class `class` the policy would keep as things are, up to `most`.
+    pub fn room(&mut self, class: K, most: usize) -> usize {
+        let granted = (0..most).take_while(|_| self.reserve(class)).count();
+        (0..granted).for_each(|_| self.release(class));
+        granted
+    }
+
     /// Takes a place back from a front tier, with the buffer that is in it.
     ///
     /// What is held stays as it was, as in [`lend`](Self::lend).

@@ -299,6 +299,7 @@ fn a_place_that_is_given_up_is_free_for_others() {
     assert!(shelf.reserve(8) && shelf.reserve(8));
     assert!(!shelf.reserve(8) && !shelf.reserve(9), "two were granted");
     shelf.release(8);
+    assert_eq!((shelf.room(9, 5), shelf.room(8, 0)), (1, 0));
     assert!(shelf.reserve(9));
     shelf.release(8);
     shelf.release(9);

@@ -13,7 +13,7 @@
 use super::{Buffer, Shelf};
 use crate::class::Class;
 use crate::fit::Fit;
-use crate::policy::{Retention, Verdict};
+use crate::policy::{Refusal, Retention, Verdict};
 use crate::stats::Counters;
 
 impl<K, B, P, F> Shelf<K, B, P, F>
@@ -80,7 +80,53 @@ where
     /// longer as kept.
     ///
     /// The buffers are taken from `buffers` in order; `give_up` gets each that is to be freed.
-    pub fn restock(&mut self, class: K, buffers: &mut Vec<B>, mut give_up: impl FnMut(B)) {
+    pub fn restock(&mut self, class: K, buffers: &mut Vec<B>, give_up: impl FnMut(B)) {
+        self.stock(class, buffers, give_up, Counters::refuse_kept);
+    }
+
+    /// Takes the buffers of one class over from another tier that had kept them and goes on
+    /// counting them as kept. What the policy refuses now counts as evicted.
+    ///
+    /// The buffers are taken from `buffers` in order; `give_up` gets each that is to be freed.
+    pub fn take_over(&mut self, class: K, buffers: &mut Vec<B>, give_up: impl FnMut(B)) {
+        self.stock(class, buffers, give_up, |counters, _| counters.evict());
+    }
+
+    /// Moves up to `most` buffers of one class out to another tier, those first that came back
+    /// longest ago. The move counts as nothing.
+    pub fn withdraw(&mut self, class: K, most: usize, into: &mut Vec<B>) {
+        let Some(at) = self.fit.slot_of(&class) else {
+            return;
+        };
+        let slot = &mut self.slots[at];
+        let moved = most.min(slot.stack.len());
+        for buffer in slot.stack.drain(..moved) {
+            self.counters.leave(class.bytes());
+            self.granted.subtract(class.bytes());
+            self.policy.on_leave(class.bytes());
+            into.push(buffer);
+        }
+        slot.least = slot.least.min(slot.stack.len());
+        if moved > 0 && slot.places() == 0 {
+            self.counters.end_class();
+        }
+    }
+
+    /// Buffers of exactly the class `class` that wait here.
+    #[must_use]
+    pub fn waiting(&self, class: K) -> usize {
+        let slot = self.fit.slot_of(&class).map(|at| &self.slots[at]);
+        slot.map_or(0, |slot| slot.stack.len())
+    }
+
+    /// Takes buffers of one class over, and counts those that are not kept by `on_refuse`.
+    fn stock(
+        &mut self,
+        class: K,
+        buffers: &mut Vec<B>,
+        mut give_up: impl FnMut(B),
+        on_refuse: fn(&Counters, Refusal),
+    ) {
         if buffers.is_empty() {
             return;
         }
@@ -94,7 +140,7 @@ where
             let (Some(verdict), Some(buffer)) = (answer, rest.next()) else {
                 return;
             };
-            if self.reconsider(verdict, &mut give_up, Counters::refuse_kept) {
+            if self.reconsider(verdict, &mut give_up, on_refuse) {
                 let held = self.counters.held();
                 self.granted.add(class.bytes());
                 self.slots[self.recent].push(|| buffer, held, &self.counters);

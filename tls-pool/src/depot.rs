@@ -1,0 +1,116 @@
+//! Where threads leave their surplus for threads that lack it.
+//!
+//! A thread that only returns what another one borrowed would keep buffers that nobody asks it
+//! for, while the other allocates for ever. A [`Depot`] is one shelf behind one lock between them.
+//! Buffers go through it in batches, so that a thread takes the lock once for [`BATCH`] of them.
+//!
+//! - A thread comes here only with a surplus, or when its own shelf has nothing: a program whose
+//!   threads return what they borrow never takes the lock.
+//! - What is freed is freed while the lock is open.
+//! - No buffer is from before a clear or a switch: the switch is read under the lock, and whoever
+//!   turns it then takes the lock to free what is here.
+
+use std::sync::Arc;
+
+use pool_core::sync::Mutex;
+use pool_core::{Block, Counters, ElementClass, Exact, Retention, State, Stats, Switch};
+
+use crate::tenant::Shelf;
+
+/// Buffers that change hands under one lock.
+///
+/// `cargo xtask bench pools --filter producer` measures it; a contended lock costs about as much as
+/// ten pairs of take and return.
+pub(crate) const BATCH: usize = 16;
+
+/// A shelf between the threads of one pool.
+pub(crate) struct Depot<P> {
+    stock: Mutex<Stock<P>>,
+    counters: Arc<Counters>,
+}
+
+struct Stock<P> {
+    shelf: Shelf<P>,
+    state: State,
+}
+
+impl<P: Retention> Depot<P> {
+    pub(crate) fn new(policy: P, now: State) -> Self {
+        let shelf = Shelf::new(policy, Exact::default());
+        Self {
+            counters: Arc::clone(shelf.counters()),
+            stock: Mutex::new(Stock { shelf, state: now }),
+        }
+    }
+
+    /// Takes over buffers of one class that a thread had kept in the state `since`. What is not
+    /// kept stays in `batch` or comes into it, to be freed.
+    pub(crate) fn take_in(
+        &self,
+        switch: &Switch,
+        since: State,
+        class: ElementClass,
+        batch: &mut Vec<Block>,
+    ) {
+        let mut given_up = Vec::new();
+        {
+            let mut stock = self.stock.lock();
+            stock.renew(switch.state(), &mut given_up);
+            if stock.state == since {
+                stock
+                    .shelf
+                    .take_over(class, batch, |block| given_up.push(block));
+            } else {
+                stock.shelf.counters().clear(batch.len());
+            }
+        }
+        batch.append(&mut given_up);
+    }
+
+    /// Hands out up to `most` buffers of one class to a thread whose state is `since`.
+    pub(crate) fn hand_out(
+        &self,
+        switch: &Switch,
+        since: State,
+        class: ElementClass,
+        most: usize,
+        batch: &mut Vec<Block>,
+    ) {
+        // Whoever finds nothing need not wait for the lock to know it.
+        if self.counters.held().buffers == 0 {
+            return;
+        }
+        let mut given_up = Vec::new();
+        {
+            let mut stock = self.stock.lock();
+            stock.renew(switch.state(), &mut given_up);
+            if stock.state == since {
+                stock.shelf.withdraw(class, most, batch);
+            }
+        }
+        drop(given_up);
+    }
+
+    /// Frees what is from before the switch's state.
+    pub(crate) fn renew(&self, switch: &Switch) {
+        let mut given_up = Vec::new();
+        self.stock.lock().renew(switch.state(), &mut given_up);
+        drop(given_up);
+    }
+
+    /// What was counted and is held here.
+    pub(crate) fn stats(&self) -> Stats {
+        self.counters.snapshot()
+    }
+}
+
+impl<P: Retention> Stock<P> {
+    fn renew(&mut self, now: State, given_up: &mut Vec<Block>) {
+        if self.state != now {
+            self.state = now;
+            let held = self.shelf.held().buffers;
+            self.shelf.counters().clear(held);
+            given_up.extend(self.shelf.drain().map(|(_, block)| block));
+        }
+    }
+}
