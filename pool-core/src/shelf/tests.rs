@@ -353,3 +353,10 @@ fn a_front_tier_lends_what_it_kept() {
     assert_eq!(front.try_take(8), Some(vec![7; 8].into()));
     assert_eq!((stats(&front).hits, stats(&front).misses), (1, 0));
 }
+
+#[test]
+fn what_is_given_up_says_whether_it_is_anything() {
+    let mut shelf = shelf(Unpooled);
+    assert!(!shelf.offer(8, vec![0; 8].into()).is_empty());
+    assert!(shelf.clear().is_empty());
+}
