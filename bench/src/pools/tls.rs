@@ -101,7 +101,7 @@ fn pair(spec: &PairSpec) -> Case {
     let mut case = Case::new(
         &spec.name,
         "a pair costs what a bare stack costs, twice over, whatever the size and the threads",
-        spec.side("tls-pool", TlsPool::default),
+        spec.side(OURS, TlsPool::default),
     )
     .against(
         spec.side("floor: bare stack", Stacks::default),
@@ -112,6 +112,7 @@ fn pair(spec: &PairSpec) -> Case {
         Target::AtMost(1.0 / 15.0),
     )
     .against(spec.side("ArrayQueue", Queues::default), unkeyed);
+    case = case.against(Side::peer("uncounted", UNCOUNTED), Target::NanosMore(2.0));
     for peer in UNKEYED {
         case = case.against(Side::peer("pools", *peer), unkeyed);
     }
@@ -120,6 +121,15 @@ fn pair(spec: &PairSpec) -> Case {
     }
     case
 }
+
+/// Our side in a build without statistics, which serves it to the build with them.
+const UNCOUNTED: &str = "itself, uncounted";
+
+const OURS: &str = if cfg!(millpond_uncounted) {
+    UNCOUNTED
+} else {
+    "tls-pool"
+};
 
 /// The shared pools that the process `pools` serves.
 pub const UNKEYED: &[&str] = &[

@@ -51,7 +51,31 @@ pub(super) fn peers(root: &Path, target: &Path) -> Vec<Peer> {
             executable(cargo, name).map_err(|error| format!("it does not build here: {error:#}"));
         Peer { name, found }
     };
-    PEERS.iter().map(build).collect()
+    let mut peers: Vec<_> = PEERS.iter().map(build).collect();
+    peers.push(uncounted(target));
+    peers
+}
+
+/// The pools' suite over pools whose statistics are compiled out.
+fn uncounted(target: &Path) -> Peer {
+    let mut cargo = Command::new(workspace::cargo());
+    cargo
+        .args([
+            "bench",
+            "--no-run",
+            "--package",
+            "bench",
+            "--bench",
+            "pools",
+        ])
+        .arg("--target-dir")
+        .arg(target.join("uncounted"))
+        .env("RUSTFLAGS", "--cfg millpond_uncounted");
+    Peer {
+        name: "uncounted",
+        found: executable(cargo, "pools")
+            .map_err(|error| format!("it does not build here: {error:#}")),
+    }
 }
 
 fn executable(mut cargo: Command, name: &str) -> Result<PathBuf> {
