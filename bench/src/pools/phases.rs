@@ -3,13 +3,16 @@
 //! Yesterday's shapes fill the pool to its bound. Each round then asks for today's eight shapes at
 //! once and returns them. The hit rate of each round is counted, not timed.
 
-use tls_pool::{Bounded, Decaying, Retention, TlsPool, WhenFull};
+use tls_pool::{Adaptive, Bounded, Decaying, Retention, TlsPool, WhenFull};
 
 use crate::case::{Count, Finding};
 
 /// Buffers that the pool may hold, and shapes that a round asks for.
 const HELD: usize = 32;
 const TODAY: usize = 8;
+
+/// Bytes that yesterday's shapes fill but for a few.
+const HELD_BYTES: usize = 32 << 10;
 
 /// Rounds that are shown, and the one that has to be back at 99 %.
 const ROUNDS: usize = 6;
@@ -27,6 +30,9 @@ pub(super) fn add(counts: &mut Vec<Count>) {
     };
     counts.push(count("bounded", false, move || TlsPool::new(bounded)));
     counts.push(count("evicting", true, move || TlsPool::new(evicting)));
+    counts.push(count("adaptive", true, || {
+        TlsPool::new(Adaptive::within(HELD_BYTES))
+    }));
     counts.push(count("decaying", false, move || {
         TlsPool::new(Decaying {
             quiet_rounds: 2,
