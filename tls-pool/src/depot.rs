@@ -67,6 +67,12 @@ impl<P: Retention> Depot<P> {
         batch.append(&mut given_up);
     }
 
+    /// Whether nothing is here, as far as can be seen without the lock: whoever finds nothing need
+    /// not wait for it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.counters.held().buffers == 0
+    }
+
     /// Hands out up to `most` buffers of one class to a thread whose state is `since`.
     pub(crate) fn hand_out(
         &self,
@@ -76,10 +82,6 @@ impl<P: Retention> Depot<P> {
         most: usize,
         batch: &mut Vec<Block>,
     ) {
-        // Whoever finds nothing need not wait for the lock to know it.
-        if self.counters.held().buffers == 0 {
-            return;
-        }
         let mut given_up = Vec::new();
         {
             let mut stock = self.stock.lock();

@@ -125,7 +125,9 @@ impl<P: Retention> Lodger<P> {
     fn take_surplus(&mut self, class: ElementClass) -> Found<Block> {
         let (shelf, batch) = (&mut self.estate.shelf, &mut self.batch);
         let pool = self.pool.upgrade();
-        if let Some((pool, depot)) = pool.as_ref().and_then(|pool| Some((pool, pool.depot()?))) {
+        if let Some((pool, depot)) = pool.as_ref().and_then(|pool| Some((pool, pool.depot()?)))
+            && !depot.is_empty()
+        {
             let most = shelf.room(class, BATCH - 1) + 1;
             depot.hand_out(pool.switch(), self.estate.state, class, most, batch);
         }
