@@ -106,7 +106,8 @@ const STEPS: &[Step] = &[
         "miri test -p spmd-hub --lib -- element:: mailbox:: matching:: operator:: stash::",
     )
     .miri(),
-    // Says itself that it is skipped where valgrind is not installed.
+    // Both say themselves that they are skipped where valgrind is not installed.
+    Step::new("memcheck", "xtask stress --memcheck"),
     Step::new("gate", "xtask bench --gate"),
     Step::new("demo", "xtask demo --quick"),
 ];

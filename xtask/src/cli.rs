@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::{bench, ci, demo, mutants, tidy};
+use crate::{bench, ci, demo, mutants, stress, tidy};
 
 /// Chores of the millpond workspace.
 #[derive(Debug, Parser)]
@@ -32,6 +32,8 @@ enum Chore {
     Ci(ci::Options),
     /// Change the pool crates one thing at a time, and name each change that no test notices.
     Mutants(mutants::Options),
+    /// Let threads come and go on the pools for a minute each, and run them under valgrind.
+    Stress(stress::Options),
     /// Measure the workspace beside its alternatives, and show each ratio with its target.
     Bench(bench::Options),
 }
@@ -65,6 +67,7 @@ pub fn main() -> ExitCode {
         Chore::Tidy => tidy::run(),
         Chore::Ci(options) => ci::run(&options),
         Chore::Mutants(options) => mutants::run(&options),
+        Chore::Stress(options) => stress::run(&options),
         Chore::Bench(options) => bench::run(&options),
     };
     match result {

@@ -10,6 +10,7 @@ mod ci;
 pub mod cli;
 mod demo;
 mod mutants;
+mod stress;
 mod tidy;
 mod workspace;
 
