@@ -118,7 +118,7 @@ impl<P: Retention> TlsPool<P> {
     /// the threads that is bounded by `depot`.
     ///
     /// A thread that returns more than it borrows leaves its surplus there, and a thread that has
-    /// nothing looks there before it allocates, both a batch of up to 16 buffers at a time. So a
+    /// nothing looks there before it allocates, both a batch of up to 32 buffers at a time. So a
     /// thread that only borrows and one that only returns recycle through it. Threads that return
     /// what they borrow never come to it.
     ///
@@ -130,15 +130,15 @@ impl<P: Retention> TlsPool<P> {
     /// let few = Bounded { class_buffers: 8, ..Bounded::UNLIMITED };
     /// let many = Bounded { pool_bytes: 1 << 20, ..Bounded::UNLIMITED };
     /// let pool = TlsPool::with_depot(few, many);
-    /// let (sender, receiver) = std::sync::mpsc::sync_channel(4);
+    /// let (sender, receiver) = std::sync::mpsc::sync_channel(4); // holds four
     /// std::thread::scope(|scope| {
-    ///     scope.spawn(|| receiver.iter().for_each(drop));
+    ///     scope.spawn(move || receiver.iter().for_each(drop));
     ///     for _ in 0..1000 {
     ///         sender.send(pool.zeroed::<u8>(&[64]).unwrap()).unwrap();
     ///     }
     ///     drop(sender);
     /// });
-    /// assert!(pool.stats().misses < 100);
+    /// assert!(pool.stats().misses < 200);
     /// ```
     #[must_use]
     pub fn with_depot(policy: P, depot: P) -> Self
