@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use pool_core::sync::Mutex;
-use pool_core::{Block, Counters, ElementClass, Exact, Retention, State, Stats, Switch};
+use pool_core::{Block, Counters, ElementClass, Exact, Retention, State, Switch};
 
 use crate::tenant::Shelf;
 
@@ -72,12 +72,6 @@ impl<P: Retention> Depot<P> {
         batch.append(&mut given_up);
     }
 
-    /// Whether nothing is here, as far as can be seen without the lock: whoever finds nothing need
-    /// not wait for it.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.counters.held().buffers == 0
-    }
-
     /// Hands out up to `most` buffers of one class to a thread whose state is `since`.
     pub(crate) fn hand_out(
         &self,
@@ -105,9 +99,9 @@ impl<P: Retention> Depot<P> {
         drop(given_up);
     }
 
-    /// What was counted and is held here.
-    pub(crate) fn stats(&self) -> Stats {
-        self.counters.snapshot()
+    /// What was counted and is held here, to be read without the lock.
+    pub(crate) fn counters(&self) -> &Arc<Counters> {
+        &self.counters
     }
 }
 

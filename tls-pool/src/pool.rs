@@ -375,7 +375,7 @@ impl<P: Retention> TlsPool<P> {
     /// sums over the shelves that existed together, so they are upper bounds.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        let depot = self.shared.depot().map(Depot::stats);
+        let depot = self.shared.depot().map(|depot| depot.counters().snapshot());
         self.shared.register.lock().total() + depot.unwrap_or_default()
     }
 

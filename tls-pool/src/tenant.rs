@@ -47,7 +47,8 @@ pub(crate) struct Lodger<P: Retention + 'static> {
     /// What the shelf had counted before this thread took it over.
     before: Stats,
     pool: Weak<Shared<P>>,
-    has_depot: bool,
+    /// The counters of the pool's depot, if it has one: they tell without a lock that it is empty.
+    depot: Option<Arc<Counters>>,
     /// What is on its way to the depot or from there; empty between calls.
     batch: Vec<Block>,
 }
@@ -81,7 +82,7 @@ impl<P: Retention> Lodger<P> {
             before: estate.shelf.counters().snapshot(),
             estate,
             pool: Arc::downgrade(pool),
-            has_depot: pool.depot().is_some(),
+            depot: pool.depot().map(|depot| Arc::clone(depot.counters())),
             batch: Vec::new(),
         }
     }
@@ -113,7 +114,11 @@ impl<P: Retention> Lodger<P> {
             shelf.counters().bypass();
             return Found::Bypass;
         }
-        if self.has_depot && shelf.waiting(class) == 0 && shelf.policy().admit(class.bytes()) {
+        let depot = self.depot.as_ref();
+        if depot.is_some_and(|depot| depot.held().buffers > 0)
+            && shelf.waiting(class) == 0
+            && shelf.policy().admit(class.bytes())
+        {
             return self.take_surplus(class);
         }
         shelf.request(class)
@@ -125,9 +130,7 @@ impl<P: Retention> Lodger<P> {
     fn take_surplus(&mut self, class: ElementClass) -> Found<Block> {
         let (shelf, batch) = (&mut self.estate.shelf, &mut self.batch);
         let pool = self.pool.upgrade();
-        if let Some((pool, depot)) = pool.as_ref().and_then(|pool| Some((pool, pool.depot()?)))
-            && !depot.is_empty()
-        {
+        if let Some((pool, depot)) = pool.as_ref().and_then(|pool| Some((pool, pool.depot()?))) {
             let most = shelf.room(class, BATCH - 1) + 1;
             depot.hand_out(pool.switch(), self.estate.state, class, most, batch);
         }
@@ -168,7 +171,7 @@ impl<P: Retention> Lodger<P> {
                     hot.settle(class, shelf);
                 }
                 // More than two batches that nobody asks this thread for: some other may lack one.
-                if self.has_depot && self.estate.shelf.waiting(class) >= 2 * BATCH {
+                if self.depot.is_some() && self.estate.shelf.waiting(class) >= 2 * BATCH {
                     self.leave_surplus(class, BATCH);
                 }
             }
@@ -185,7 +188,7 @@ impl<P: Retention> Lodger<P> {
 
     /// Moves the oldest buffers of a class to the depot, if there is one.
     fn leave_surplus(&mut self, class: ElementClass, buffers: usize) {
-        if !self.has_depot || buffers == 0 {
+        if self.depot.is_none() || buffers == 0 {
             return;
         }
         let pool = self.pool.upgrade();
