@@ -85,7 +85,7 @@ pub struct Shelf<K, B, P, F> {
     /// a class costs less than hashing it. Each request that hits and each return turns to its
     /// class first.
     recent: usize,
-    /// Counts changes of `recent`, so that "least recently used" has a meaning.
+    /// Counts requests and returns, so that "least recently used" has a meaning.
     clock: u64,
     /// Buffers and bytes of the places that the policy granted.
     granted: Granted,
@@ -177,6 +177,8 @@ where
                 // A stocked class of exactly that key is the best fit there is, whatever the fit.
                 Some(slot) if slot.class == wanted && slot.is_stocked() => {
                     let taken = take(slot.pop(&self.counters)?);
+                    self.clock += 1;
+                    slot.used = self.clock;
                     self.granted.subtract(wanted.bytes());
                     self.counters.hit();
                     self.policy.on_leave(wanted.bytes());
@@ -257,6 +259,8 @@ where
         let verdict = loop {
             match self.slots.get_mut(self.recent) {
                 Some(slot) if slot.class == class => {
+                    self.clock += 1;
+                    slot.used = self.clock;
                     let held = self.counters.held();
                     let verdict = self.policy.rule(slot.offer(), self.granted.beside(held));
                     if verdict == Verdict::Keep {

@@ -12,10 +12,12 @@
 //!   shelf ([`Hot::flush`]), so that a place whose buffer is out costs nobody theirs.
 //! - Last in, first out: a return goes to the place of its class, and what lay there goes to the
 //!   shelf.
-//! - A full set gives up the place that was not used since it was last looked over, so that classes
+//! - What was used when is known to the shelf when it gets a place back, so that it evicts in the
+//!   order that it would have without this tier.
+//! - A full set gives up the place that was not lent since it was last looked over, so that classes
 //!   nobody asks for any more do not stay.
 
-use pool_core::{Block, Class as _, Counters, ElementClass, Exact, Retention, Shelf};
+use pool_core::{Block, Class as _, ElementClass, Exact, Retention, Shelf};
 
 /// Sets of the table; a power of two.
 const SETS: usize = 32;
@@ -36,8 +38,10 @@ struct Place {
     class: ElementClass,
     /// Nothing while it is lent.
     block: Option<Block>,
+    /// When it was last lent or taken back, by the shelf's clock.
+    used: u64,
     /// Whether it was lent since it was last looked over.
-    used: bool,
+    lent: bool,
 }
 
 impl Place {
@@ -45,7 +49,8 @@ impl Place {
         Self {
             class: ElementClass::of::<u8>(0),
             block: None,
-            used: false,
+            used: 0,
+            lent: false,
         }
     }
 
@@ -56,8 +61,8 @@ impl Place {
     /// Gives the place back to the shelf, with the buffer if it is there.
     fn give_back<P: Retention>(&mut self, shelf: &mut Behind<P>) {
         match self.block.take() {
-            Some(block) => shelf.restore(self.class, block),
-            None => shelf.release(self.class),
+            Some(block) => shelf.restore_used(self.class, block, self.used),
+            None => shelf.release_used(self.class, self.used),
         }
         *self = Self::vacant();
     }
@@ -82,12 +87,17 @@ impl Hot {
 
     /// Lends the buffer of `class` from its place, if it lies there.
     #[inline]
-    pub(crate) fn take(&mut self, class: ElementClass, counters: &Counters) -> Option<Block> {
+    pub(crate) fn take<P: Retention>(
+        &mut self,
+        class: ElementClass,
+        shelf: &mut Behind<P>,
+    ) -> Option<Block> {
         for place in self.sets.get_mut(Self::set_of(class))? {
             if place.class == class {
                 let block = place.block.take()?;
-                place.used = true;
-                counters.lend(class.bytes());
+                place.used = shelf.tick();
+                place.lent = true;
+                shelf.counters().lend(class.bytes());
                 return Some(block);
             }
         }
@@ -100,11 +110,11 @@ impl Hot {
     ///
     /// Gives `block` back unmade if there is no such place, or its buffer is back already.
     #[inline]
-    pub(crate) fn give<M: FnOnce() -> Block>(
+    pub(crate) fn give<P: Retention, M: FnOnce() -> Block>(
         &mut self,
         class: ElementClass,
         block: M,
-        counters: &Counters,
+        shelf: &mut Behind<P>,
     ) -> Result<(), M> {
         if let Some(set) = self.sets.get_mut(Self::set_of(class)) {
             for place in set {
@@ -113,7 +123,8 @@ impl Hot {
                         break;
                     }
                     place.block = Some(block());
-                    counters.regain(class.bytes());
+                    place.used = shelf.tick();
+                    shelf.counters().regain(class.bytes());
                     return Ok(());
                 }
             }
@@ -143,7 +154,7 @@ impl Hot {
         if set.iter().any(|place| place.class == class) {
             return;
         }
-        let free = |place: &&mut Place| place.is_vacant() || !place.used;
+        let free = |place: &&mut Place| place.is_vacant() || !place.lent;
         let Some(place) = set
             .iter_mut()
             .filter(free)
@@ -151,7 +162,7 @@ impl Hot {
         else {
             // Who is not lent again before the next one comes makes room then.
             for place in set {
-                place.used = false;
+                place.lent = false;
             }
             return;
         };
@@ -162,18 +173,17 @@ impl Hot {
             *place = Place {
                 class,
                 block: Some(block),
-                used: true,
+                used: shelf.tick(),
+                lent: true,
             };
         }
     }
 
-    /// Gives every place back to the shelf; what was used lately goes last, as the most recent.
+    /// Gives every place back to the shelf.
     pub(crate) fn flush<P: Retention>(&mut self, shelf: &mut Behind<P>) {
-        for used in [false, true] {
-            let places = self.sets.iter_mut().flatten();
-            places
-                .filter(|place| place.used == used && !place.is_vacant())
-                .for_each(|place| place.give_back(shelf));
-        }
+        let places = self.sets.iter_mut().flatten();
+        places
+            .filter(|place| !place.is_vacant())
+            .for_each(|place| place.give_back(shelf));
     }
 }

@@ -96,8 +96,7 @@ impl<P: Retention> Lodger<P> {
         take: impl FnOnce(Block) -> R,
     ) -> Found<R> {
         self.renew(now);
-        let counters = self.estate.shelf.counters();
-        if let Some(block) = self.hot.take(class, counters) {
+        if let Some(block) = self.hot.take(class, &mut self.estate.shelf) {
             return Found::Hit(take(block));
         }
         match self.take_from_shelf(class) {
@@ -146,8 +145,7 @@ impl<P: Retention> Lodger<P> {
     #[inline]
     pub(crate) fn give(&mut self, now: State, class: ElementClass, block: impl FnOnce() -> Block) {
         self.renew(now);
-        let counters = self.estate.shelf.counters();
-        if let Err(block) = self.hot.give(class, block, counters) {
+        if let Err(block) = self.hot.give(class, block, &mut self.estate.shelf) {
             self.give_to_shelf(class, block());
         }
     }

@@ -6,7 +6,38 @@
 use std::collections::HashMap;
 
 use proptest::prelude::*;
-use tls_pool::{Bounded, TlsPool};
+use tls_pool::{Bounded, Held, Offer, Retention, Scratch, TlsPool, Verdict, WhenFull};
+
+/// The same limits from a policy that wants to be asked every time, and so has no hot places.
+#[derive(Clone)]
+struct Asked(Bounded);
+
+impl Retention for Asked {
+    fn rule(&mut self, offer: Offer, held: Held) -> Verdict {
+        self.0.rule(offer, held)
+    }
+
+    fn admit(&self, bytes: usize) -> bool {
+        self.0.admit(bytes)
+    }
+}
+
+/// Borrows and returns on a pool: a length, and how many of what is out come back after it.
+fn run<P: Retention>(pool: &TlsPool<P>, steps: &[(usize, usize)]) -> Vec<[u64; 5]> {
+    let mut out: Vec<Scratch<'_, u8, P>> = Vec::new();
+    let mut seen = Vec::new();
+    for &(len, returns) in steps {
+        out.push(pool.unspecified(&[len]).expect("it is small"));
+        for at in 0..returns.min(out.len()) {
+            drop(out.swap_remove(at * 7 % out.len()));
+            let stats = pool.stats();
+            let (evicted, refused) = (stats.evicted, stats.refusals());
+            let held = [stats.held_buffers, stats.held_bytes];
+            seen.push([stats.hits, evicted, refused, held[0], held[1]]);
+        }
+    }
+    seen
+}
 
 proptest! {
     #![proptest_config(ProptestConfig {
@@ -44,6 +75,34 @@ proptest! {
         let all = kept.values().map(|kept| kept.len() as u64).sum::<u64>();
         pool.clear();
         prop_assert_eq!((pool.stats().cleared, pool.stats().held_bytes), (all, 0));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: if cfg!(miri) { 2 } else { 256 },
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn a_pool_with_hot_places_keeps_and_evicts_what_one_without_them_does(
+        class_buffers in 1..4_usize,
+        pool_buffers in 1..9_usize,
+        classes in 1..7_usize,
+        evict in any::<bool>(),
+        steps in prop::collection::vec((1..9_usize, 0..4_usize), 1..if cfg!(miri) { 60 } else { 400 })
+    ) {
+        let limits = Bounded {
+            class_buffers,
+            pool_buffers,
+            pool_bytes: 40,
+            classes,
+            when_full: if evict { WhenFull::Evict } else { WhenFull::Refuse },
+            ..Bounded::UNLIMITED
+        };
+        let hot = run(&TlsPool::new(limits), &steps);
+        prop_assert_eq!(hot, run(&TlsPool::new(Asked(limits)), &steps));
     }
 }
 

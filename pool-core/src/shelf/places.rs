@@ -63,9 +63,16 @@ where
 
     /// Takes a place back from a front tier, with the buffer that is in it.
     ///
-    /// What is held stays as it was, as in [`lend`](Self::lend).
+    /// What is held stays as it was, as in [`lend`](Self::lend). The class counts as used now.
     pub fn restore(&mut self, class: K, buffer: B) {
-        let slot = self.place_of(class);
+        let now = self.tick();
+        self.restore_used(class, buffer, now);
+    }
+
+    /// Like [`restore`](Self::restore), for a class that was last used at the moment `used` of
+    /// this shelf's [clock](Self::tick).
+    pub fn restore_used(&mut self, class: K, buffer: B, used: u64) {
+        let slot = self.place_of(class, used);
         slot.lent -= 1;
         slot.stack.push(buffer);
         slot.debug_check();
@@ -73,7 +80,13 @@ where
 
     /// Takes a place back from a front tier whose buffer is not there.
     pub fn release(&mut self, class: K) {
-        let slot = self.place_of(class);
+        self.release_used(class, 0);
+    }
+
+    /// Like [`release`](Self::release), for a class that was last used at the moment `used` of
+    /// this shelf's [clock](Self::tick).
+    pub fn release_used(&mut self, class: K, used: u64) {
+        let slot = self.place_of(class, used);
         slot.lent -= 1;
         if slot.places() == 0 {
             self.counters.end_class();
@@ -82,12 +95,35 @@ where
         self.policy.on_leave(class.bytes());
     }
 
-    /// The class of which a front tier has a place.
-    fn place_of(&mut self, class: K) -> &mut Slot<K, B> {
-        self.turn_to_exactly(class);
+    /// The moment of a request or return that a front tier serves by itself: later than any
+    /// before.
+    #[inline]
+    pub fn tick(&mut self) -> u64 {
+        self.clock += 1;
+        self.clock
+    }
+
+    /// The class of which a front tier has a place, used no earlier than `used`.
+    fn place_of(&mut self, class: K, used: u64) -> &mut Slot<K, B> {
+        self.turn_to_listed(class);
         let slot = &mut self.slots[self.recent];
         debug_assert!(slot.lent > 0, "a front tier gives back what it has");
+        slot.used = slot.used.max(used);
         slot
+    }
+
+    /// Makes a class that is listed the one in use, without using it.
+    fn turn_to_listed(&mut self, class: K) {
+        if self
+            .slots
+            .get(self.recent)
+            .is_none_or(|slot| slot.class != class)
+        {
+            match self.fit.slot_of(&class) {
+                Some(at) => self.recent = at,
+                None => self.turn_to_class(class),
+            }
+        }
     }
 }
 
