@@ -12,6 +12,7 @@
 //! - A sweep's tier is itself recycled: an arena's index and stacks are used by the next arena.
 
 use std::fmt;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, LazyLock};
 
 use pool_core::sync::Mutex;
@@ -172,7 +173,7 @@ impl<P: Retention> GradPool<P> {
     /// and a return an ordinary drop.
     ///
     /// The shared tier is emptied now, an arena when its sweep next touches it or ends. An array
-    /// that is out while the pool is switched is freed when it comes back.
+    /// that comes back while the pool is off is freed.
     pub fn set_enabled(&self, on: bool) {
         self.shared.switch.set(on);
         self.renew();
@@ -211,7 +212,7 @@ impl<P: Retention> GradPool<P> {
     /// Gives every retained array up, and keeps recycling.
     ///
     /// The shared tier is emptied now, an arena when its sweep next touches it or ends. An array
-    /// that is out now is freed when it comes back.
+    /// that is out is not retained, so it is not given up: it comes back as usual.
     pub fn clear(&self) {
         self.shared.switch.begin_epoch();
         self.renew();
@@ -293,8 +294,16 @@ impl<P: Retention> GradPool<P> {
     pub(crate) fn take_back(&self, class: ArrayClass, block: Block) {
         let freed = {
             let mut vault = self.shared.vault.lock();
-            let stale = vault.renew(self.state());
-            (stale, vault.take_back(class, block))
+            // A guard is dropped here, perhaps while its thread unwinds already: a policy that
+            // panics must not take the process along.
+            let taken = panic::catch_unwind(AssertUnwindSafe(|| {
+                let stale = vault.renew(self.state());
+                (stale, vault.take_back(class, block))
+            }));
+            if taken.is_err() {
+                self.shared.counters.refuse(Refusal::Other);
+            }
+            taken
         };
         drop(freed);
     }
@@ -306,14 +315,28 @@ impl<P: Retention> GradPool<P> {
 
     /// Ends a sweep: takes over what its tier holds and counted, under one lock.
     pub(crate) fn absorb(&self, front: Front) {
-        let (surplus, freed) = {
+        let counters = Arc::clone(front.counters());
+        let absorbed = {
             let mut vault = self.shared.vault.lock();
-            vault.absorb(front, self.state())
+            let absorb = || vault.absorb(front, self.state());
+            let absorbed = panic::catch_unwind(AssertUnwindSafe(absorb));
+            if absorbed.is_err() {
+                // Its policy panicked: what was not handed over is gone.
+                counters.abandon();
+                self.shared.counters.absorb(&counters.take());
+            }
+            absorbed
         };
-        drop(freed);
-        if let Some(front) = surplus {
+        let surplus = match absorbed {
+            Ok((surplus, freed)) => {
+                drop(freed);
+                surplus.is_some()
+            }
+            Err(_panic) => true,
+        };
+        if surplus {
             let mut tiers = self.shared.tiers.lock();
-            tiers.unlist(front.counters(), &self.shared.counters);
+            tiers.unlist(&counters, &self.shared.counters);
         }
     }
 

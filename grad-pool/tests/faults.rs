@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
 use std::thread;
 
-use grad_pool::{Arena, Element, GradPool, Leaf, Stats};
+use grad_pool::{Arena, Element, GradPool, Held, Leaf, Offer, Refusal, Retention, Stats, Verdict};
 use num_complex::Complex;
 
 fn fill<T: Element>(array: &mut [T]) {
@@ -173,4 +173,35 @@ fn a_sweep_that_asks_for_new_lengths_every_time_leaves_a_bounded_pool() {
         let stats = pool.stats();
         assert!(stats.held_bytes <= 4 << 20, "{stats}");
     }
+}
+
+/// Panics on every offer.
+struct Panics;
+
+impl Retention for Panics {
+    fn rule(&mut self, _offer: Offer, _held: Held) -> Verdict {
+        panic!("a policy's panic, which this test wants");
+    }
+}
+
+#[test]
+fn a_policy_that_panics_takes_neither_a_sweep_nor_a_leaf_along() {
+    let pool = GradPool::new(Panics);
+    let leaf = {
+        let arena = pool.arena();
+        drop(arena.zeroed::<f32>(10));
+        arena.zeroed::<f32>(10).into_leaf()
+    };
+    // While a thread unwinds, a second panic would abort the process.
+    let caught = catch_unwind(AssertUnwindSafe(|| {
+        let arena = pool.arena();
+        drop(arena.zeroed::<f32>(20));
+        let _leaf = leaf;
+        panic!("the sweep's own");
+    }));
+    assert!(caught.is_err());
+    let stats = pool.stats();
+    assert_eq!((stats.live(), stats.held_buffers), (0, 0), "{stats}");
+    assert_eq!(stats.refused_for(Refusal::Other), 1);
+    assert_eq!(stats.kept, stats.hits + stats.evicted + stats.cleared);
 }

@@ -154,7 +154,9 @@ impl Refusal {
 /// Rules on every buffer that comes back to a pool.
 ///
 /// Implementors see sizes only. The pool calls these methods under its own lock or in its own
-/// thread, so an implementation must not block. Dispatch is static where the pool's type names
+/// thread, so an implementation must not block. It must not panic either: a buffer comes back when
+/// its guard drops, so the pools catch a panic there, free the buffer and count it as refused for
+/// [`Refusal::Other`], but what such a policy remembers is its own affair. Dispatch is static where the pool's type names
 /// the policy, and dynamic with `Box<dyn Retention + Send>`.
 ///
 /// # Examples

@@ -434,8 +434,8 @@ where
         let slot = &mut self.slots[oldest];
         let victim = slot.pop(&self.counters)?;
         self.granted.subtract(slot.class.bytes());
-        self.policy.on_leave(slot.class.bytes());
         self.counters.evict();
+        self.policy.on_leave(slot.class.bytes());
         Some(victim)
     }
 

@@ -206,6 +206,12 @@ impl Counters {
         drop_by(&self.held_buffers, 1);
     }
 
+    /// Accounts for so many buffers of `bytes` each less.
+    pub(crate) fn leave_many(&self, buffers: usize, bytes: usize) {
+        drop_by(&self.held_bytes, (buffers * bytes) as u64);
+        drop_by(&self.held_buffers, buffers as u64);
+    }
+
     /// Accounts for one more class beside what is `held`.
     #[inline]
     pub(crate) fn begin_class(&self, held: Held) {
@@ -290,6 +296,12 @@ impl Counters {
     /// Counts retained buffers that were given up all at once. For the one writer.
     pub fn clear(&self, buffers: usize) {
         bump(&self.cleared, buffers as u64);
+    }
+
+    /// Counts what is still held as given up at once. For the one writer, whose shelf is gone.
+    pub fn abandon(&self) {
+        self.clear(self.held().buffers);
+        self.empty(0);
     }
 
     /// Counts a request that did not ride the pool. For the one writer.

@@ -8,6 +8,7 @@
 //! - A shelf does not keep its pool alive: it holds a [`Weak`].
 
 use std::cell::RefCell;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Weak};
 
 use pool_core::tenancy::{self, Place, Table, Tenant};
@@ -146,11 +147,20 @@ impl<P: Retention> Lodger<P> {
     pub(crate) fn give(&mut self, now: State, class: ElementClass, block: impl FnOnce() -> Block) {
         self.renew(now);
         if let Err(block) = self.hot.give(class, block, &mut self.estate.shelf) {
-            self.give_to_shelf(class, block());
+            self.give_safely(class, block());
         }
     }
 
+    /// A guard is dropped here, perhaps while its thread unwinds already: a policy that panics must
+    /// not take the process along.
     #[inline(never)]
+    fn give_safely(&mut self, class: ElementClass, block: Block) {
+        let given = panic::catch_unwind(AssertUnwindSafe(|| self.give_to_shelf(class, block)));
+        if given.is_err() {
+            self.counters().refuse(Refusal::Other);
+        }
+    }
+
     fn give_to_shelf(&mut self, class: ElementClass, block: Block) {
         let (hot, shelf) = (&mut self.hot, &mut self.estate.shelf);
         if !self.estate.state.is_on() {
@@ -239,10 +249,17 @@ impl<P: Retention> Tenant for Lodger<P> {
     }
 
     fn close(mut self: Box<Self>) {
-        let Self { hot, estate, .. } = &mut *self;
-        hot.flush(&mut estate.shelf);
-        if let Some(pool) = self.pool.upgrade() {
-            pool.retire(self.estate);
+        let counters = Arc::clone(self.estate.shelf.counters());
+        // The thread may be ending, where a panic would abort the process.
+        let closed = panic::catch_unwind(AssertUnwindSafe(move || {
+            let Self { hot, estate, .. } = &mut *self;
+            hot.flush(&mut estate.shelf);
+            if let Some(pool) = self.pool.upgrade() {
+                pool.retire(self.estate);
+            }
+        }));
+        if closed.is_err() {
+            counters.abandon();
         }
     }
 }

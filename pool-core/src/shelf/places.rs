@@ -142,6 +142,12 @@ impl Granted {
     }
 
     #[inline]
+    pub(super) fn add_many(&mut self, buffers: usize, bytes: usize) {
+        self.buffers += buffers;
+        self.bytes += buffers * bytes;
+    }
+
+    #[inline]
     pub(super) fn subtract(&mut self, bytes: usize) {
         self.buffers -= 1;
         self.bytes -= bytes;

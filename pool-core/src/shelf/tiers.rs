@@ -13,7 +13,7 @@
 use super::{Buffer, Shelf};
 use crate::class::Class;
 use crate::fit::Fit;
-use crate::policy::{Refusal, Retention, Verdict};
+use crate::policy::{Held, Refusal, Retention, Verdict};
 use crate::stats::Counters;
 
 impl<K, B, P, F> Shelf<K, B, P, F>
@@ -155,24 +155,31 @@ where
     /// `Keep`, and says which.
     fn rule_on(&mut self, buffers: usize) -> (usize, Option<Verdict>) {
         let slot = &self.slots[self.recent];
-        let (mut held, mut offer) = (self.counters.held(), slot.offer());
+        let (before, mut offer) = (self.counters.held(), slot.offer());
+        let mut granted = self.granted.beside(before);
+        let begins = usize::from(offer.class_buffers == 0);
         let mut answer = None;
         let mut kept = 0;
         while kept < buffers {
-            let verdict = self.policy.rule(offer, self.granted.beside(held));
+            let verdict = self.policy.rule(offer, granted);
             if verdict != Verdict::Keep {
                 answer = Some(verdict);
                 break;
             }
+            granted.classes = before.classes + begins;
             kept += 1;
-            held.classes += usize::from(offer.class_buffers == 0);
-            held.buffers += 1;
-            held.bytes += offer.bytes;
-            self.granted.add(offer.bytes);
+            granted.buffers += 1;
+            granted.bytes += offer.bytes;
             offer.class_buffers += 1;
             offer.class_bytes = offer.class_bytes.saturating_add(offer.bytes);
         }
-        self.counters.hold(held);
+        // Only now, so that a policy that panics leaves the accounts as they were.
+        self.granted.add_many(kept, offer.bytes);
+        self.counters.hold(Held {
+            buffers: before.buffers + kept,
+            bytes: before.bytes + kept * offer.bytes,
+            classes: granted.classes,
+        });
         (kept, answer)
     }
 
@@ -182,20 +189,23 @@ where
     ///
     /// What `each` leaves in a class is freed.
     pub fn pour(&mut self, mut each: impl FnMut(K, &mut Vec<B>)) {
-        let mut classes = 0;
         for slot in &mut self.slots {
             slot.least = 0;
-            classes += usize::from(slot.lent > 0);
             if slot.stack.is_empty() {
                 continue;
             }
-            for _ in &slot.stack {
-                self.granted.subtract(slot.class.bytes());
-                self.policy.on_leave(slot.class.bytes());
+            let (buffers, bytes) = (slot.stack.len(), slot.class.bytes());
+            for _ in 0..buffers {
+                self.granted.subtract(bytes);
+                self.policy.on_leave(bytes);
             }
             each(slot.class, &mut slot.stack);
             slot.stack.clear();
+            // Only now: who panics in between leaves to be counted what was not handed over.
+            self.counters.leave_many(buffers, bytes);
+            if slot.places() == 0 {
+                self.counters.end_class();
+            }
         }
-        self.counters.empty(classes);
     }
 }
