@@ -84,7 +84,7 @@ const POISON: u8 = 0xFF;
 /// });
 /// ```
 #[must_use = "a frame that is dropped at once goes straight home"]
-pub struct Frame<P: Retention = Bounded> {
+pub struct Frame<P: Retention + 'static = Bounded> {
     data: Box<[u8]>,
     len: usize,
     /// Where the buffer belongs, unless it does not ride the pool.
@@ -93,12 +93,12 @@ pub struct Frame<P: Retention = Bounded> {
 
 /// A new buffer that is being read into a frame. It is in its guard's care from the beginning, so
 /// that it goes home if the read fails or panics.
-struct Growing<'f, P: Retention> {
+struct Growing<'f, P: Retention + 'static> {
     bytes: Vec<u8>,
     frame: &'f mut Frame<P>,
 }
 
-impl<P: Retention> Drop for Growing<'_, P> {
+impl<P: Retention + 'static> Drop for Growing<'_, P> {
     fn drop(&mut self) {
         let mut bytes = mem::take(&mut self.bytes);
         self.frame.len = bytes.len();
@@ -108,7 +108,7 @@ impl<P: Retention> Drop for Growing<'_, P> {
     }
 }
 
-impl<P: Retention> Frame<P> {
+impl<P: Retention + 'static> Frame<P> {
     /// Wraps a buffer of at least `len` bytes.
     #[inline]
     pub(crate) fn new(data: Box<[u8]>, len: usize, home: Option<Arc<Home<P>>>) -> Self {
@@ -163,16 +163,16 @@ impl<P: Retention> Frame<P> {
     }
 }
 
-impl<P: Retention> Drop for Frame<P> {
+impl<P: Retention + 'static> Drop for Frame<P> {
     #[inline]
     fn drop(&mut self) {
         if let Some(home) = self.home.take() {
-            home.take_back(mem::take(&mut self.data));
+            Home::take_back(home, mem::take(&mut self.data));
         }
     }
 }
 
-impl<P: Retention> Deref for Frame<P> {
+impl<P: Retention + 'static> Deref for Frame<P> {
     type Target = [u8];
 
     #[inline]
@@ -181,33 +181,33 @@ impl<P: Retention> Deref for Frame<P> {
     }
 }
 
-impl<P: Retention> DerefMut for Frame<P> {
+impl<P: Retention + 'static> DerefMut for Frame<P> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
         &mut self.data[..self.len]
     }
 }
 
-impl<P: Retention> From<Frame<P>> for Vec<u8> {
+impl<P: Retention + 'static> From<Frame<P>> for Vec<u8> {
     /// [Detaches](Frame::detach) the payload.
     fn from(frame: Frame<P>) -> Self {
         frame.detach()
     }
 }
 
-impl<P: Retention> AsRef<[u8]> for Frame<P> {
+impl<P: Retention + 'static> AsRef<[u8]> for Frame<P> {
     fn as_ref(&self) -> &[u8] {
         self
     }
 }
 
-impl<P: Retention> AsMut<[u8]> for Frame<P> {
+impl<P: Retention + 'static> AsMut<[u8]> for Frame<P> {
     fn as_mut(&mut self) -> &mut [u8] {
         self
     }
 }
 
-impl<P: Retention> fmt::Debug for Frame<P> {
+impl<P: Retention + 'static> fmt::Debug for Frame<P> {
     /// Shows the length and never the contents: payloads do not belong in logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Frame")

@@ -10,7 +10,8 @@
 //! | `frame` | [`Frame`]: the guard, its two ways out |
 //! | `read` | filling a frame from a reader without trusting the announced length |
 //! | `bytes` | a frame as `bytes::Bytes`, cloned and sliced (feature `bytes`) |
-//! | `home` | the shared state: one lock, one switch, one set of accounts |
+//! | `home` | the shared state: one lock around one shelf, one switch |
+//! | `tier` | one thread's places in front of the shelf, which need no lock |
 //!
 //! The retention policies, the shelf that holds the buffers and the statistics are those of
 //! [`pool-core`](pool_core); what a user of this crate needs of them is re-exported here.
@@ -50,6 +51,7 @@ mod frame;
 mod home;
 mod pool;
 mod read;
+mod tier;
 
 pub use frame::Frame;
 pub use pool::FramePool;

@@ -11,6 +11,7 @@ use std::fmt;
 use std::io::{self, Read};
 use std::sync::{Arc, OnceLock};
 
+use pool_core::tenancy::Place;
 use pool_core::{BestFit, Bounded, Found, Retention, Stats, WhenFull};
 
 use crate::frame::Frame;
@@ -31,15 +32,19 @@ use crate::read;
 /// drop(pool.take(100)); // a miss: the large buffer would waste too much
 /// assert_eq!(pool.stats().held_bytes, 1 << 20);
 /// ```
-pub struct FramePool<P: Retention = Bounded>(Arc<Owner<P>>);
+pub struct FramePool<P: Retention + 'static = Bounded>(Arc<Owner<P>>);
 
 /// What the handles share and the frames do not: dropped with the last handle.
-struct Owner<P: Retention>(Arc<Home<P>>);
+struct Owner<P: Retention + 'static> {
+    home: Arc<Home<P>>,
+    /// Rings as it is dropped: threads look for the tiers of pools that are gone.
+    _bell: Place,
+}
 
-impl<P: Retention> Drop for Owner<P> {
+impl<P: Retention + 'static> Drop for Owner<P> {
     fn drop(&mut self) {
         // Frees what is held now, and each frame that is still out when it comes back.
-        self.0.set_enabled(false);
+        self.home.close();
     }
 }
 
@@ -66,11 +71,12 @@ impl FramePool {
     /// [default](Self::LIMITS) recovers by itself.
     #[must_use]
     pub fn conservative() -> Self {
-        Self::new(Bounded {
+        let limits = Bounded {
             buffer_bytes: 1 << 20,
             pool_buffers: 32,
             ..Bounded::UNLIMITED
-        })
+        };
+        Self::without_tiers(limits, BestFit::within(Self::WASTE))
     }
 
     /// The pool of the whole process, made on first use within the [default limits](Self::LIMITS).
@@ -88,7 +94,7 @@ impl Default for FramePool {
     }
 }
 
-impl<P: Retention> FramePool<P> {
+impl<P: Retention + 'static> FramePool<P> {
     /// Makes an empty pool under `policy`, with a waste factor of [`FramePool::WASTE`].
     #[must_use]
     pub fn new(policy: P) -> Self {
@@ -109,7 +115,26 @@ impl<P: Retention> FramePool<P> {
     /// ```
     #[must_use]
     pub fn with_fit(policy: P, fit: BestFit) -> Self {
-        Self(Arc::new(Owner(Arc::new(Home::new(policy, fit)))))
+        Self::make(policy, fit, true)
+    }
+
+    /// Makes an empty pool under `policy`, whose requests find buffers by `fit`, that takes its lock
+    /// for every frame.
+    ///
+    /// [`new`](Self::new) lets each thread have a few places of its own, if the policy
+    /// [is memoryless](Retention::is_memoryless): they count for the policy while their thread may
+    /// put buffers there, so another thread may be refused what one pool of so few buffers could
+    /// still hold. Here the bounds can be used up to the last buffer from any thread.
+    #[must_use]
+    pub fn without_tiers(policy: P, fit: BestFit) -> Self {
+        Self::make(policy, fit, false)
+    }
+
+    fn make(policy: P, fit: BestFit, tiered: bool) -> Self {
+        Self(Arc::new(Owner {
+            home: Arc::new(Home::new(policy, fit, tiered)),
+            _bell: Place::find(),
+        }))
     }
 
     /// Lends `len` bytes whose contents are unspecified: zeros, or what an earlier borrower left.
@@ -180,14 +205,14 @@ impl<P: Retention> FramePool<P> {
     /// rides the pool.
     #[inline(never)]
     fn fetch(&self, len: usize, home: &mut Option<Arc<Home<P>>>) -> Box<[u8]> {
-        let here = &self.0.0;
+        let here = &self.0.home;
         if len == 0 {
             return Box::default();
         }
         match here.request(len) {
-            Found::Hit(data) => {
-                *home = Some(Arc::clone(here));
-                data
+            Found::Hit(parcel) => {
+                *home = Some(parcel.home);
+                parcel.data
             }
             Found::Miss => {
                 *home = Some(Arc::clone(here));
@@ -199,9 +224,12 @@ impl<P: Retention> FramePool<P> {
 
     /// Frees every retained buffer, and goes on recycling.
     ///
+    /// What another thread has in places of its own serves nobody from now on; it is freed, and is
+    /// counted as held until then, when that thread next touches the pool, or ends.
+    ///
     /// A frame that is out is not retained, so it is not given up: it comes back as usual.
     pub fn clear(&self) {
-        self.0.0.clear();
+        self.0.home.clear();
     }
 
     /// Tells the policy that a round ended, and frees what it gives up.
@@ -227,30 +255,34 @@ impl<P: Retention> FramePool<P> {
     /// assert_eq!(pool.stats().held_buffers, 0);
     /// ```
     pub fn end_round(&self) {
-        self.0.0.end_round();
+        self.0.home.end_round();
     }
 
     /// Turns recycling on or off, for every handle and thread at once.
     ///
-    /// Off means plain allocation, which takes no lock. Turning it off frees what is retained. A
+    /// Off means plain allocation, which takes no lock. Turning it off frees what is retained, as
+    /// [`clear`](Self::clear) does. A
     /// frame that is out meanwhile is ruled on when it comes back: off, it is freed, and counts as
     /// refused for [`Refusal::SwitchedOff`](crate::Refusal::SwitchedOff).
     pub fn set_enabled(&self, on: bool) {
-        self.0.0.set_enabled(on);
+        self.0.home.set_enabled(on);
     }
 
     /// Whether the pool recycles.
     #[must_use]
     pub fn is_enabled(&self) -> bool {
-        self.0.0.is_enabled()
+        self.0.home.is_enabled()
     }
 
-    /// Reads the statistics without stopping anybody.
+    /// Reads the statistics. A thread's hit in a place of its own does not wait for it; its next
+    /// visit to what the threads share may, for as long as it takes to add their counts up.
     ///
-    /// Each number is true by itself; together they fit when no call is under way.
+    /// What is held is exact at every moment; the counts fit together when no call is under way.
+    /// `classes` and the high-water marks include places that were granted to a thread for buffers
+    /// that it had out, so a mark may be above what was ever retained, and never above the bounds.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        self.0.0.stats()
+        self.0.home.stats()
     }
 }
 
@@ -261,14 +293,14 @@ fn zeros(len: usize) -> Box<[u8]> {
     vec![0; len].into_boxed_slice()
 }
 
-impl<P: Retention> Clone for FramePool<P> {
+impl<P: Retention + 'static> Clone for FramePool<P> {
     /// Makes another handle to the same pool.
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
 }
 
-impl<P: Retention> fmt::Debug for FramePool<P> {
+impl<P: Retention + 'static> fmt::Debug for FramePool<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FramePool")
             .field("enabled", &self.is_enabled())

@@ -154,8 +154,8 @@ fn a_consumer_on_another_thread_does_not_hoard() {
     }
     drop(outbox);
     assert_eq!(consumer.join().unwrap(), rounds * 4096);
-    // Four in the channel, one in each hand.
-    assert!(pool.stats().misses <= 6, "{}", pool.stats());
+    // Four in the channel, one in each hand, and what either thread has in places of its own.
+    assert!(pool.stats().misses <= 6 + 2 * 16, "{}", pool.stats());
     assert_accounts(&pool, 0);
 }
 

@@ -15,7 +15,7 @@ const ONE: Bounded = Bounded {
     ..Bounded::UNLIMITED
 };
 
-fn assert_quiet<P: Retention>(pool: &FramePool<P>) -> Stats {
+fn assert_quiet<P: Retention + 'static>(pool: &FramePool<P>) -> Stats {
     let stats = pool.stats();
     assert_eq!(stats.acquires(), stats.returns + stats.detached, "{stats}");
     assert_eq!(stats.returns, stats.kept + stats.refusals(), "{stats}");
@@ -125,6 +125,57 @@ fn two_switches_at_once_leave_a_pool_that_holds_nothing_when_it_is_off() {
         off.join().unwrap();
         link.join().unwrap();
         assert!(pool.is_enabled() || assert_quiet(&pool).held_buffers == 0);
+    });
+}
+
+/// Room for two buffers: one place in each of two threads.
+const TWO: Bounded = Bounded {
+    pool_buffers: 2,
+    pool_bytes: 8,
+    ..Bounded::UNLIMITED
+};
+
+#[test]
+fn two_threads_with_places_of_their_own_stay_within_the_bounds_and_hand_everything_on() {
+    loom::model(|| {
+        let pool = FramePool::new(TWO);
+        let reader = pool.clone();
+        let link = thread::spawn(move || {
+            drop(reader.copy_of(b"aaaa"));
+            let frame = reader.copy_of(b"cccc");
+            assert_eq!(*frame, *b"cccc");
+            assert!(reader.stats().held_buffers <= 2);
+        });
+        let frame = pool.copy_of(b"bbbb");
+        assert!(pool.stats().held_buffers <= 2);
+        assert_eq!(*frame, *b"bbbb");
+        drop(frame);
+        link.join().unwrap();
+        let stats = assert_quiet(&pool);
+        assert!(
+            stats.held_buffers <= 2 && stats.peak_buffers <= 2,
+            "{stats}"
+        );
+        assert!(
+            stats.hits >= 1,
+            "the link has its own buffer again: {stats}"
+        );
+    });
+}
+
+#[test]
+fn a_clear_reaches_the_places_of_a_thread_that_is_busy_or_ends() {
+    loom::model(|| {
+        let pool = FramePool::new(TWO);
+        let other = pool.clone();
+        let link = thread::spawn(move || {
+            drop(other.take(4));
+            drop(other.take(4));
+        });
+        pool.set_enabled(false);
+        link.join().unwrap();
+        let stats = assert_quiet(&pool);
+        assert_eq!((stats.held_buffers, stats.classes), (0, 0), "{stats}");
     });
 }
 

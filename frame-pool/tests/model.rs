@@ -205,7 +205,7 @@ impl Model {
 }
 
 fn run(limits: Bounded, waste: usize, steps: Vec<Step>) {
-    let pool = FramePool::with_fit(limits, BestFit::within(waste));
+    let pool = FramePool::without_tiers(limits, BestFit::within(waste));
     let mut model = Model {
         limits,
         waste,
@@ -287,6 +287,88 @@ fn run(limits: Bounded, waste: usize, steps: Vec<Step>) {
     }
 }
 
+/// What a pool with tiers promises beside its bounds, to one thread: a hit is some retained buffer
+/// that serves the request, a miss says that none does, and a buffer is kept if the bounds allow it.
+/// Which buffer served is read off what is held.
+fn run_tiered(limits: Bounded, waste: usize, steps: Vec<Step>) {
+    let limits = Bounded {
+        when_full: WhenFull::Refuse,
+        ..limits
+    };
+    let pool = FramePool::with_fit(limits, BestFit::within(waste));
+    let mut held: Vec<usize> = Vec::new();
+    let mut out: Vec<(Frame, Option<usize>)> = Vec::new();
+    let mut on = true;
+    for step in steps {
+        let before = pool.stats();
+        match step {
+            Step::Take(len) | Step::CopyOf(len) | Step::Read(len, _) => {
+                let frame = pool.take(len);
+                let since = pool.stats().since(&before);
+                let serves = |capacity: &usize| (len..=len * waste).contains(capacity);
+                if len == 0 || !on || len > limits.buffer_bytes {
+                    assert_eq!(since.bypassed, u64::from(len > 0));
+                    out.push((frame, None));
+                } else if since.hits == 1 {
+                    let capacity = usize::try_from(before.held_bytes - since.held_bytes);
+                    let capacity = capacity.expect("a length");
+                    assert!(serves(&capacity));
+                    let at = held.iter().position(|&other| other == capacity);
+                    held.swap_remove(at.expect("it was retained"));
+                    out.push((frame, Some(capacity)));
+                } else {
+                    assert_eq!(since.misses, 1);
+                    assert!(!held.iter().any(serves), "{len} of {held:?}");
+                    out.push((frame, Some(len)));
+                }
+            }
+            Step::Drop(at) | Step::Detach(at) | Step::Truncate(at, _) if !out.is_empty() => {
+                let (frame, rides) = out.swap_remove(at.index(out.len()));
+                drop(frame);
+                let kept = pool.stats().since(&before).kept == 1;
+                let Some(capacity) = rides else {
+                    assert!(!kept);
+                    continue;
+                };
+                let of_class = held.iter().filter(|&&other| other == capacity).count();
+                let bytes: usize = held.iter().sum();
+                let classes = held.iter().collect::<HashSet<_>>().len();
+                let fits = capacity <= limits.buffer_bytes
+                    && of_class < limits.class_buffers
+                    && capacity * (of_class + 1) <= limits.class_bytes
+                    && held.len() < limits.pool_buffers
+                    && bytes + capacity <= limits.pool_bytes
+                    && classes + usize::from(of_class == 0) <= limits.classes;
+                assert_eq!(kept, on && fits, "{capacity} beside {held:?}");
+                held.extend(kept.then_some(capacity));
+            }
+            Step::Drop(_) | Step::Detach(_) | Step::Truncate(..) => {}
+            Step::Clear => {
+                pool.clear();
+                held.clear();
+            }
+            Step::Switch(now) => {
+                pool.set_enabled(now);
+                if !now {
+                    held.clear();
+                }
+                on = now;
+                if before.held_buffers > 0 && now {
+                    // Turned on while on changes nothing.
+                    assert_eq!(pool.stats().held_buffers, before.held_buffers);
+                }
+            }
+        }
+        let live = out.iter().filter(|(_, rides)| rides.is_some()).count() as u64;
+        let stats = assert_accounts(&pool, live);
+        assert_eq!(stats.held_buffers, held.len() as u64);
+        assert_eq!(stats.held_bytes, held.iter().sum::<usize>() as u64);
+        assert!(stats.peak_buffers <= limits.pool_buffers as u64);
+        assert!(stats.peak_bytes <= limits.pool_bytes as u64);
+        assert!(stats.classes <= limits.classes as u64);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: if cfg!(miri) { 4 } else { 512 },
@@ -301,5 +383,14 @@ proptest! {
         steps in prop::collection::vec(step(), 0..if cfg!(miri) { 40 } else { 150 }),
     ) {
         run(limits, waste, steps);
+    }
+
+    #[test]
+    fn a_pool_with_tiers_hits_misses_and_keeps_whenever_a_list_would(
+        limits in limits(),
+        waste in 1..5_usize,
+        steps in prop::collection::vec(step(), 0..if cfg!(miri) { 40 } else { 150 }),
+    ) {
+        run_tiered(limits, waste, steps);
     }
 }

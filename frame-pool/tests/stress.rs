@@ -9,7 +9,13 @@ use std::thread;
 use common::assert_accounts;
 use frame_pool::{Bounded, Frame, FramePool, WhenFull};
 
-const ROUNDS: u64 = if cfg!(miri) { 15 } else { 20_000 };
+/// Frames of each link: `FRAME_POOL_STRESS_ROUNDS`, or a second's worth.
+fn rounds() -> u64 {
+    let asked = std::env::var("FRAME_POOL_STRESS_ROUNDS").ok();
+    let asked = asked.map(|rounds| rounds.parse().expect("a number of rounds"));
+    asked.unwrap_or(if cfg!(miri) { 15 } else { 20_000 })
+}
+
 const LINKS: u64 = if cfg!(miri) { 2 } else { 4 };
 
 fn assert_bounds(pool: &FramePool, limits: Bounded) {
@@ -24,7 +30,7 @@ fn assert_bounds(pool: &FramePool, limits: Bounded) {
 /// Frames of one link: every byte is the link's stamp, so that a buffer with two owners shows.
 fn pump(pool: &FramePool, limits: Bounded, link: u64, outbox: &mpsc::SyncSender<(u64, Frame)>) {
     let mut random = link;
-    for round in 0..ROUNDS {
+    for round in 0..rounds() {
         random = random
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1);
@@ -48,13 +54,15 @@ fn run(limits: Bounded, switching: bool) {
     let pool = FramePool::new(limits);
     thread::scope(|scope| {
         let (outbox, drain) = mpsc::sync_channel::<(u64, Frame)>(8);
-        for link in 1..=LINKS {
-            let (pool, outbox) = (&pool, outbox.clone());
-            scope.spawn(move || pump(pool, limits, link, &outbox));
-        }
+        let mut threads: Vec<_> = (1..=LINKS)
+            .map(|link| {
+                let (pool, outbox) = (&pool, outbox.clone());
+                scope.spawn(move || pump(pool, limits, link, &outbox))
+            })
+            .collect();
         drop(outbox);
         let held = pool.clone();
-        let writer = scope.spawn(move || {
+        threads.push(scope.spawn(move || {
             for (number, (link, frame)) in drain.into_iter().enumerate() {
                 assert!(frame.iter().all(|byte| u64::from(*byte) == link));
                 if number % 7 == 0 {
@@ -62,21 +70,23 @@ fn run(limits: Bounded, switching: bool) {
                 }
                 assert_bounds(&held, limits);
             }
-        });
+        }));
+        while switching && threads.iter().any(|thread| !thread.is_finished()) {
+            pool.set_enabled(!pool.is_enabled());
+            pool.clear();
+            thread::yield_now();
+        }
+        // A thread that is joined has given its part of the pool back; the end of a scope alone does
+        // not wait for that.
+        for thread in threads {
+            thread.join().expect("no thread panics");
+        }
         if switching {
-            let pool = &pool;
-            scope.spawn(move || {
-                while !writer.is_finished() {
-                    pool.set_enabled(!pool.is_enabled());
-                    pool.clear();
-                    thread::yield_now();
-                }
-                pool.set_enabled(false);
-            });
+            pool.set_enabled(false);
         }
     });
     let stats = assert_accounts(&pool, 0);
-    assert_eq!(stats.acquires() + stats.bypassed, LINKS * ROUNDS);
+    assert_eq!(stats.acquires() + stats.bypassed, LINKS * rounds());
     if switching {
         assert_eq!((stats.held_buffers, stats.held_bytes), (0, 0));
     } else {

@@ -46,6 +46,14 @@ pub struct Place {
     serial: u64,
 }
 
+/// A [`Place`] by its numbers, for a caller who moves what owns the place meanwhile. It finds nobody
+/// once the pool is gone.
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    index: usize,
+    serial: u64,
+}
+
 impl Place {
     /// Finds a place for a new pool.
     #[must_use]
@@ -57,6 +65,16 @@ impl Place {
         });
         let serial = MADE.fetch_add(1, Ordering::Relaxed);
         Self { index, serial }
+    }
+
+    /// The numbers of this place.
+    #[must_use]
+    #[inline]
+    pub const fn key(&self) -> Key {
+        Key {
+            index: self.index,
+            serial: self.serial,
+        }
     }
 }
 
@@ -255,6 +273,24 @@ pub fn with_settled<H: Tenant, L: Tenant, R>(
         let mut table = table.try_borrow_mut().ok()?;
         let room = table.rooms.get_mut(place.index)?;
         (room.serial == place.serial).then_some(())?;
+        room.as_own().map(work)
+    });
+    result.ok().flatten()
+}
+
+/// Calls `work` with this thread's tenant at the place of `key`, if there is one, after a look for
+/// orphans.
+#[inline]
+pub fn with_key<H: Tenant, L: Tenant, R>(
+    table: &'static LocalKey<RefCell<Table<H>>>,
+    key: Key,
+    work: impl FnOnce(&mut L) -> R,
+) -> Option<R> {
+    let result = table.try_with(|table| {
+        let mut table = table.try_borrow_mut().ok()?;
+        table.keep_house();
+        let room = table.rooms.get_mut(key.index)?;
+        (room.serial == key.serial).then_some(())?;
         room.as_own().map(work)
     });
     result.ok().flatten()

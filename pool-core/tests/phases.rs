@@ -48,7 +48,7 @@ impl<P: Retention> Pool for GradPool<P> {
     }
 }
 
-impl<P: Retention> Pool for FramePool<P> {
+impl<P: Retention + 'static> Pool for FramePool<P> {
     fn round(&self, sizes: &[usize]) {
         drop(sizes.iter().map(|&len| self.take(len)).collect::<Vec<_>>());
     }

@@ -3,7 +3,7 @@
 use frame_pool::{FramePool, Retention, Stats};
 
 /// Asserts the identities of a quiet pool, with `live` pooled frames out.
-pub(crate) fn assert_accounts<P: Retention>(pool: &FramePool<P>, live: u64) -> Stats {
+pub(crate) fn assert_accounts<P: Retention + 'static>(pool: &FramePool<P>, live: u64) -> Stats {
     let stats = pool.stats();
     assert_eq!(
         stats.acquires(),
