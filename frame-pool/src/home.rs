@@ -18,8 +18,9 @@
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use pool_core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use pool_core::sync::atomic::{AtomicU64, Ordering};
 use pool_core::sync::{Mutex, MutexGuard};
 use pool_core::tenancy::Place;
 use pool_core::{
@@ -56,6 +57,7 @@ struct Front {
     switch: Switch,
     place: Place,
     tiered: bool,
+    /// Read when pools of other models end, too, so it is no atomic of loom's.
     closed: AtomicBool,
     counters: Arc<Counters>,
 }
