@@ -7,9 +7,9 @@
 //! to [`BATCH`] places, fills them, and hands the buffers on when all are full. Visits begin with one
 //! place and double, so that a thread with one frame has one place.
 //!
-//! What else was tried, per frame with the channel's own cost, two threads, 1 KiB (`cargo bench -p
-//! frame-pool`; all of one run on a loaded 2-core machine, so compare, do not quote): these tiers
-//! 93 ns, a lock-free `ArrayQueue` of one length 109 ns, one lock around the shelf 315 ns, plain
+//! What else was tried, per frame with the channel's own cost, two threads, 1 KiB (a benchmark as
+//! `cargo xtask bench pools --filter frame` is now; all of one run on a loaded 2-core machine, so
+//! compare, do not quote): these tiers 93 ns, a lock-free `ArrayQueue` of one length 109 ns, one lock around the shelf 315 ns, plain
 //! allocation 504 ns.
 //!
 //! - The bounds hold exactly: what lies in a tier lies in a place that the policy counts, and a

@@ -1,20 +1,21 @@
 //! Links, writers and somebody at the switch, all at once: bounds at every step, true accounts after.
+//!
+//! ```text
+//! cargo xtask stress   # a minute of it, and a short run under valgrind
+//! ```
 #![cfg(not(loom))]
 
 mod common;
 
 use std::sync::mpsc;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use common::assert_accounts;
 use frame_pool::{Bounded, Frame, FramePool, WhenFull};
 
-/// Frames of each link: `FRAME_POOL_STRESS_ROUNDS`, or a second's worth.
-fn rounds() -> u64 {
-    let asked = std::env::var("FRAME_POOL_STRESS_ROUNDS").ok();
-    let asked = asked.map(|rounds| rounds.parse().expect("a number of rounds"));
-    asked.unwrap_or(if cfg!(miri) { 15 } else { 20_000 })
-}
+/// Frames of each link in one run.
+const ROUNDS: u64 = if cfg!(miri) { 15 } else { 20_000 };
 
 const LINKS: u64 = if cfg!(miri) { 2 } else { 4 };
 
@@ -30,7 +31,7 @@ fn assert_bounds(pool: &FramePool, limits: Bounded) {
 /// Frames of one link: every byte is the link's stamp, so that a buffer with two owners shows.
 fn pump(pool: &FramePool, limits: Bounded, link: u64, outbox: &mpsc::SyncSender<(u64, Frame)>) {
     let mut random = link;
-    for round in 0..rounds() {
+    for round in 0..ROUNDS {
         random = random
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1);
@@ -86,7 +87,7 @@ fn run(limits: Bounded, switching: bool) {
         }
     });
     let stats = assert_accounts(&pool, 0);
-    assert_eq!(stats.acquires() + stats.bypassed, LINKS * rounds());
+    assert_eq!(stats.acquires() + stats.bypassed, LINKS * ROUNDS);
     if switching {
         assert_eq!((stats.held_buffers, stats.held_bytes), (0, 0));
     } else {
@@ -113,4 +114,14 @@ fn the_bounds_hold_at_every_step_under_traffic() {
 #[test]
 fn the_bounds_and_the_accounts_hold_while_the_switch_is_flipped() {
     run(limits(WhenFull::Evict), true);
+}
+
+#[test]
+#[ignore = "takes a minute"]
+fn bounds_and_accounts_hold_for_a_minute() {
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_mins(1) {
+        run(limits(WhenFull::Refuse), false);
+        run(limits(WhenFull::Evict), true);
+    }
 }

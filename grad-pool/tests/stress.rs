@@ -2,7 +2,7 @@
 //! bounds at every step, true accounts after.
 //!
 //! ```text
-//! cargo test --release -p grad-pool --test stress -- --ignored   # the same for a minute
+//! cargo xtask stress   # a minute of it, and a short run under valgrind
 //! ```
 
 use std::sync::mpsc::{SyncSender, sync_channel};

@@ -48,6 +48,16 @@ pub(super) const ACCEPTED: &[Accepted] = &[
         reason: "the same program: it is what the default does",
     },
     Accepted {
+        file: "pool-core/src/policy/bounded.rs",
+        change: "replace <impl Retention for Bounded>::is_memoryless -> bool with false",
+        reason: "the same answers, asked for every time: slower",
+    },
+    Accepted {
+        file: "pool-core/src/policy/unbounded.rs",
+        change: "replace <impl Retention for Unbounded>::is_memoryless -> bool with false",
+        reason: "the same answers, asked for every time: slower",
+    },
+    Accepted {
         file: "pool-core/src/shelf.rs",
         change: "replace match guard class != wanted with true in Shelf<K, B, P, F>::try_take_with",
         reason: "the other arm serves a class that is exact as well, by one call more",
