@@ -7,10 +7,10 @@
 //! to [`BATCH`] places, fills them, and hands the buffers on when all are full. Visits begin with one
 //! place and double, so that a thread with one frame has one place.
 //!
-//! What else was tried, per frame with the channel's own cost, two threads, 1 KiB (a benchmark as
-//! `cargo xtask bench pools --filter frame` is now; all of one run on a loaded 2-core machine, so
-//! compare, do not quote): these tiers 93 ns, a lock-free `ArrayQueue` of one length 109 ns, one lock around the shelf 315 ns, plain
-//! allocation 504 ns.
+//! What else was tried, per frame with the channel's own cost, on two threads of a loaded machine,
+//! so that only the order counts: at 1 KiB these tiers 93 ns, a lock-free queue of one length 109, one
+//! lock around the shelf 315, plain allocation 504; at 16 KiB 95, 74, 450, 433; at 64 KiB 94, 97, 3670,
+//! 4447. `cargo xtask bench pools --filter frame/across` measures the same beside each other.
 //!
 //! - The bounds hold exactly: what lies in a tier lies in a place that the policy counts, and a
 //!   place is given up at the next visit for its class when its buffer did not come back.
