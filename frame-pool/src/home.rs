@@ -245,11 +245,27 @@ impl<P: Retention> Home<P> {
 }
 
 impl<P: Retention + 'static> Home<P> {
-    /// Looks for a buffer of at least `len` bytes.
+    /// Hands a buffer that this thread has at hand for `len` bytes to `take`, if it has one.
     #[inline]
+    pub(crate) fn at_hand(
+        self: &Arc<Self>,
+        len: usize,
+        take: impl FnOnce(Box<[u8]>, Arc<Self>),
+    ) -> bool {
+        let taken = |tier: &mut tier::Tier<P>| match tier.at_hand(len) {
+            Some(Parcel { data, home }) => {
+                take(data, home);
+                true
+            }
+            None => false,
+        };
+        self.front.tiered && tier::with(self, taken) == Some(true)
+    }
+
+    /// Looks for a buffer of at least `len` bytes.
     pub(crate) fn request(self: &Arc<Self>, len: usize) -> Found<Parcel<P>> {
         if self.front.tiered
-            && let Some(found) = tier::with(self, |tier| tier.take(len))
+            && let Some(found) = tier::with(self, |tier| tier.take_elsewhere(len))
         {
             return found;
         }
